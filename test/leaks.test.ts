@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, inject } from 'vitest';
+import { createTestDatabase } from './support/database.ts';
 import { test } from './support/souk-test.ts';
 
 const run = promisify(execFile);
@@ -23,6 +24,8 @@ beforeAll(async () => {
   postgres = new pg.Client({ connectionString: admin.href });
   await postgres.connect();
   await redis.ping();
+  // Opens the connection that creates the databases of this process, which stays.
+  await (await createTestDatabase()).drop();
   diagnostics.subscribe('net.client.socket', remember);
 });
 afterAll(async () => {

@@ -278,6 +278,20 @@ test.each<[string, (events: HistoryEvent[]) => void]>([
   expect((await judge(events)).faults.map((fault) => fault.promise)).toContain(promise);
 });
 
+// The request of the released call is sent three seconds after noon, and answered half a second later.
+test.each([
+  ['before the request', 2.9, 1],
+  ['during the request', 3.2, 0],
+  ['less than a second after the answer', 4.4, 0],
+  ['later', 4.6, 1],
+])('an answer is free only if a fail-over may have lost its charge: %s', async (_when, seconds, faults) => {
+  const events = history();
+  const answered = events.find((event) => event.kind === 'exchange' && event.jobId === 'b');
+  Object.assign(answered as Changed, { outcome: 'answered', said: '200', units: 5 });
+  events.push({ kind: 'fail-over', at: NOON + seconds * 1_000 });
+  expect((await judge(events)).faults).toHaveLength(faults);
+});
+
 test('the judge imports nothing but itself and Node', async () => {
   const folder = 'test/support/soak/judge';
   const files = await readdir(folder);

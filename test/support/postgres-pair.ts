@@ -145,6 +145,9 @@ export async function startPostgresPair(parent: string): Promise<PostgresPair> {
         `select where current_setting('default_transaction_read_only') = 'on'
         and not exists (select from pg_stat_activity where backend_xid is not null)`,
       );
+      // Its commit waits until the standby has it, and so every commit before it, also those that waited for nothing.
+      const flush = `select pg_logical_emit_message(true, 'demote', '')`;
+      await ask(primary, flush);
       const [at] = await ask<{ lsn: string }>(primary, 'select pg_current_wal_lsn() as lsn');
       await until(standby, `select where pg_last_wal_replay_lsn() >= '${at?.lsn}'`);
     },

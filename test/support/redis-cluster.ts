@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Redis } from 'ioredis';
 import { startRedis } from '../../src/platform/embedded/redis.ts';
-import { type EmbeddedServer, freePort } from '../../src/platform/embedded/server-process.ts';
+import { type EmbeddedServer, onPort } from '../../src/platform/embedded/server-process.ts';
 
 const SLOTS = 16_384;
 const MASTERS = 3;
@@ -95,7 +95,24 @@ export async function startRedisCluster({
 
 /** Starts a node that knows no other one and has no slots. */
 export async function startNode(folder: string, password: string, through = DIRECTLY): Promise<ClusterNode> {
-  const [port, busPort] = [await freePort(), await freePort()];
+  return onPort(undefined, (port) =>
+    onPort(undefined, (busPort) => launchNode({ folder, password, through, port, busPort })),
+  );
+}
+
+async function launchNode({
+  folder,
+  password,
+  through,
+  port,
+  busPort,
+}: {
+  folder: string;
+  password: string;
+  through: Through;
+  port: number;
+  busPort: number;
+}): Promise<ClusterNode> {
   const url = `redis://:${password}@127.0.0.1:${port}`;
   const address = await through(url);
   const options = {

@@ -145,18 +145,20 @@ export async function untilReady(
   }
 }
 
+const MOST_LAUNCHES = 5;
+
 /**
  * Launches a server at the address of an earlier start, or on a free port. Between its choice and the launch another program may
  * take a port, for a connection too; then the next one is tried.
  */
 export async function onPort<T>(url: string | undefined, launch: (port: number) => Promise<T>): Promise<T> {
   if (url) return launch(Number(new URL(url).port));
-  for (;;) {
+  for (let attempt = 1; ; attempt += 1) {
     const port = await freePort();
     try {
       return await launch(port);
     } catch (error) {
-      if (await isFree(port)) throw error;
+      if (attempt === MOST_LAUNCHES || (await isFree(port))) throw error;
     }
   }
 }

@@ -75,7 +75,11 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     const stopReporting = reportProgress(load, monitor, say);
     undo.push(stopReporting);
 
-    const strikes = await strike(services, options.strikes, { amount, sent: () => load.sent, say });
+    const onKilled = (server: string) => {
+      if (server === 'postgres' && options.topology.standby)
+        history.note({ kind: 'fail-over', at: Date.now() });
+    };
+    const strikes = await strike(services, options.strikes, { amount, sent: () => load.sent, say, onKilled });
     const answered = load.stop();
     const backgroundDone = background.stop(drainSeconds);
     const drainMs = await drain(database, drainSeconds);

@@ -12,7 +12,7 @@ const LOOK_EVERY_MS = 20;
 export async function strike(
   services: SoakServices,
   strikes: readonly Strike[],
-  run: { amount: Amount; sent(): number; say(line: string): void },
+  run: { amount: Amount; sent(): number; say(line: string): void; onKilled(server: Server): void },
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   const untilTime = createWait(run);
@@ -27,7 +27,7 @@ export async function strike(
       const name = `${action} ${server}`;
       counts[name] = (counts[name] ?? 0) + 1;
     }
-    const back = strikeAll(services, chosen);
+    const back = strikeAll(services, chosen, run.onKilled);
     for (const [server, done] of back) returning.set(server, done);
     // An unavailable store stops the service; an unavailable process does not.
     await storesOf(back);
@@ -53,22 +53,27 @@ function createWait({ amount, sent }: { amount: Amount; sent(): number }) {
 }
 
 /** Strikes several servers. @returns when each of them is back. */
-function strikeAll(services: SoakServices, strikes: readonly Strike[]): Map<Server, Promise<void>> {
+function strikeAll(
+  services: SoakServices,
+  strikes: readonly Strike[],
+  onKilled: (server: Server) => void,
+): Map<Server, Promise<void>> {
   const back = new Map<Server, Promise<void>>();
   // Stores restart first, because the other processes need them.
   for (const one of [...strikes].sort(storesFirst))
-    back.set(one.server, strikeOne(services, one, storesOf(back)));
+    back.set(one.server, strikeOne(services, one, { stores: storesOf(back), onKilled }));
   return back;
 }
 
 async function strikeOne(
   services: SoakServices,
   { action, server, forMs }: Strike,
-  stores: Promise<unknown>,
+  { stores, onKilled }: { stores: Promise<unknown>; onKilled(server: Server): void },
 ): Promise<void> {
   if (action === 'change') return services.changeRoles();
   if (action === 'kill' || action === 'forget') {
     await services.kill(server);
+    onKilled(server);
     await pause(forMs);
     await stores;
     return services.restart(server, action === 'forget');

@@ -12,9 +12,10 @@ export function judgeAnswers(
   calls: ReadonlyMap<string, BookedCall>,
   exchanges: readonly Exchange[],
   messages: readonly Message[],
+  failOvers: readonly number[],
 ): Fault[] {
   const faults: Fault[] = [];
-  for (const exchange of exchanges) faults.push(...judgeExchange(calls, exchange));
+  for (const exchange of exchanges) faults.push(...judgeExchange(calls, exchange, failOvers));
   return [
     ...faults,
     ...judgeClaims(calls, exchanges),
@@ -23,13 +24,30 @@ export function judgeAnswers(
   ];
 }
 
-function judgeExchange(calls: ReadonlyMap<string, BookedCall>, exchange: Exchange): Fault[] {
+/** How long before a fail-over a settlement may be lost, with the time that its answer took to arrive. */
+const LOST_SETTLEMENT_MS = 1_000;
+
+/** A call whose settlement was lost by a fail-over is released, and its caller keeps the answer. */
+function mayBeFree(
+  { what, sentAt, endedAt }: Exchange,
+  call: BookedCall | undefined,
+  failOvers: readonly number[],
+) {
+  if (what !== 'call' || !call || call.used + call.held > 0) return false;
+  return failOvers.some((at) => sentAt <= at && endedAt >= at - LOST_SETTLEMENT_MS);
+}
+
+function judgeExchange(
+  calls: ReadonlyMap<string, BookedCall>,
+  exchange: Exchange,
+  failOvers: readonly number[],
+): Fault[] {
   const { what, outcome, said, units, jobId, asked, got } = exchange;
   const call = calls.get(jobId ?? '');
   const broken: string[] = [];
   const isJoined = said.endsWith('joined');
   if (outcome === 'answered' && what !== 'cancel' && !call?.isRefunded) {
-    if (!isJoined && units !== (call?.used ?? 0))
+    if (!isJoined && units !== (call?.used ?? 0) && !mayBeFree(exchange, call, failOvers))
       broken.push('an answered call cost the units in its answer');
     if (isJoined && units !== 0) broken.push('a joined call costs nothing');
     if (isJoined && !call) broken.push('a job whose id a client received exists');

@@ -8,6 +8,8 @@ export type HistoryEvent =
   | WantedBatch
   | BatchChange
   | Message
+  /** The primary of PostgreSQL died at this time; then its standby became the primary. */
+  | { kind: 'fail-over'; at: number }
   | { kind: 'tick'; account: number; scheduleId: string; dueAt: number }
   | FinalEvent;
 

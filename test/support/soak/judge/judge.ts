@@ -20,11 +20,13 @@ export async function judge(
 ): Promise<{ faults: Fault[]; counts: Record<string, number> }> {
   const stories = new Map<number, Story>();
   const counts: Record<string, number> = {};
+  const failOvers: number[] = [];
   let endAt = 0;
   for await (const event of events) {
     const name = nameOf(event);
     counts[name] = (counts[name] ?? 0) + 1;
     if (event.kind === 'end') endAt = event.at;
+    else if (event.kind === 'fail-over') failOvers.push(event.at);
     else add(stories, event);
   }
   const faults: Fault[] = [];
@@ -36,7 +38,7 @@ export async function judge(
       const name = used > 0 ? 'calls charged' : 'calls not charged';
       counts[name] = (counts[name] ?? 0) + 1;
     }
-    for (const { promise, row } of judgeStory(story, books, endAt))
+    for (const { promise, row } of judgeStory(story, books, { endAt, failOvers }))
       faults.push({ promise, row: { account, name: granted.name, ...row } });
   }
   if (endAt === 0) faults.push({ promise: 'a history has an end', row: {} });
@@ -60,7 +62,7 @@ function nameOf(event: HistoryEvent): string {
   return event.kind;
 }
 
-function add(stories: Map<number, Story>, event: Exclude<HistoryEvent, { kind: 'end' }>): void {
+function add(stories: Map<number, Story>, event: Exclude<HistoryEvent, { kind: 'end' | 'fail-over' }>): void {
   const story = stories.get(event.account) ?? emptyStory();
   stories.set(event.account, story);
   if (event.kind === 'account') story.granted = event;
@@ -84,14 +86,18 @@ function emptyStory(): Story {
   };
 }
 
-function judgeStory(story: Story, books: Books, endAt: number): Fault[] {
+function judgeStory(
+  story: Story,
+  books: Books,
+  { endAt, failOvers }: { endAt: number; failOvers: readonly number[] },
+): Fault[] {
   const { exchanges, quotas, messages } = story;
   const hasBatches = story.wanted.length + story.batches.length > 0;
   return [
     ...books.faults,
     ...quotas.flatMap((quota) => books.compareQuota(quota, endAt)),
     ...judgeUsage(story, books),
-    ...(hasBatches ? [] : judgeAnswers(books.calls, exchanges, messages)),
+    ...(hasBatches ? [] : judgeAnswers(books.calls, exchanges, messages, failOvers)),
     ...judgeRevoked(exchanges),
     ...judgeBackground(books.calls, story),
   ];
