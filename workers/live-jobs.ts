@@ -42,7 +42,7 @@ export interface JobSettings {
   /** The setting CACHE_REDIS_URL. Default: cached data is on `redisUrl`. */
   cacheRedisUrl?: string | undefined;
   /** The setting STORE_ANSWER_LIMIT_MS. It applies to a Redis of cached data, and to all stores when the worker stops; otherwise jobs wait for the stores. */
-  answerLimitMs?: number;
+  answerLimitMs?: number | undefined;
   redisNamespace: string;
   keepaBaseUrl: string;
   /** The accounts of the setting KEEPA_API_KEY. */
@@ -55,25 +55,23 @@ export interface JobSettings {
   accountLimits?: AccountLimits | undefined;
 }
 
-/** Names every setting of jobs. */
-const JOB_SETTINGS: Record<keyof JobSettings, true> = {
-  databaseUrl: true,
-  redisUrl: true,
-  cacheRedisUrl: true,
-  answerLimitMs: true,
-  redisNamespace: true,
-  keepaBaseUrl: true,
-  keepaAccounts: true,
-  secretKeys: true,
-  trendsBaseUrl: true,
-  providers: true,
-  accountLimits: true,
-};
-
 /** Returns only what jobs need of some settings. Others could not be sent to a thread. */
-export function jobSettings(settings: JobSettings): JobSettings {
-  const own = Object.entries(settings).filter(([name]) => Object.hasOwn(JOB_SETTINGS, name));
-  return Object.fromEntries(own) as unknown as JobSettings;
+export function jobSettings({
+  databaseUrl,
+  redisUrl,
+  cacheRedisUrl,
+  answerLimitMs,
+  redisNamespace,
+  keepaBaseUrl,
+  keepaAccounts,
+  secretKeys,
+  trendsBaseUrl,
+  providers,
+  accountLimits,
+}: JobSettings): JobSettings {
+  const stores = { databaseUrl, redisUrl, cacheRedisUrl, answerLimitMs, redisNamespace };
+  const sources = { keepaBaseUrl, keepaAccounts, secretKeys, trendsBaseUrl, providers };
+  return { ...stores, ...sources, accountLimits } satisfies Record<keyof JobSettings, unknown>;
 }
 
 /** The connections of a thread that runs jobs. */

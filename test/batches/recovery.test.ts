@@ -13,6 +13,7 @@ import {
   resultsOf,
   startBatch,
 } from '../support/batches.ts';
+import type { Client } from '../support/client.ts';
 import { whileLocked } from '../support/locked-account.ts';
 import type { ScriptedUpstream } from '../support/scripted-upstream.ts';
 import type { Souk, TestAccount } from '../support/souk.ts';
@@ -145,6 +146,20 @@ test('an answer that Redis loses before it is collected is made again without a 
   await withoutBatches.close();
 });
 
+/** Starts a batch, and leaves a call as a worker does that dies between taking the call and its admission. */
+async function batchWithTakenCall(souk: Souk, client: Client, asins: readonly string[]) {
+  // At midnight UTC the window is closed.
+  souk.clock.advance(DAY_MS - (souk.clock.now() % DAY_MS));
+  const batch = await startBatch(client, { ...callsOf(asins), window: 'off_peak' });
+  await batchOnce(souk, client, batch, isWaiting, 10);
+  await souk.database.query(
+    `update batch_calls set state = 'fed', call_id = gen_random_uuid(), attempts = 1, fed_at = $1
+     where batch_id = $2 and first_item = 0`,
+    [new Date(souk.clock.now()), batch.batchId],
+  );
+  return batch;
+}
+
 test('a call that a worker took and did not admit before it died is admitted once', async ({
   souk,
   account,
@@ -152,16 +167,7 @@ test('a call that a worker took and did not admit before it died is admitted onc
   upstream,
 }) => {
   const asins = asinsFrom('B0TAKEN', 2);
-  // At midnight UTC the window is closed.
-  souk.clock.advance(DAY_MS - (souk.clock.now() % DAY_MS));
-  const batch = await startBatch(client, { ...callsOf(asins), window: 'off_peak' });
-  await batchOnce(souk, client, batch, isWaiting, 10);
-  // The state in which a worker leaves a call if it dies between taking the call and its admission.
-  await souk.database.query(
-    `update batch_calls set state = 'fed', call_id = gen_random_uuid(), attempts = 1, fed_at = $1
-     where batch_id = $2 and first_item = 0`,
-    [new Date(souk.clock.now()), batch.batchId],
-  );
+  const batch = await batchWithTakenCall(souk, client, asins);
   await souk.database.query(
     `update batches set feed_window = 'any', waiting_until = null, waiting_reason = null where id = $1`,
     [batch.batchId],
@@ -177,15 +183,7 @@ test('a call that a worker took and did not admit before its batch was cancelled
   upstream,
 }) => {
   const asins = asinsFrom('B0UNMADE', 2);
-  // At midnight UTC the window is closed.
-  souk.clock.advance(DAY_MS - (souk.clock.now() % DAY_MS));
-  const batch = await startBatch(client, { ...callsOf(asins), window: 'off_peak' });
-  await batchOnce(souk, client, batch, isWaiting, 10);
-  await souk.database.query(
-    `update batch_calls set state = 'fed', call_id = gen_random_uuid(), attempts = 1, fed_at = $1
-     where batch_id = $2 and first_item = 0`,
-    [new Date(souk.clock.now()), batch.batchId],
-  );
+  const batch = await batchWithTakenCall(souk, client, asins);
   await client.get(`/api/batches/${batch.batchId}`, { method: 'DELETE' });
   const after = await batchOnce(souk, client, batch, isFinished);
   expect(after).toMatchObject({
