@@ -1,7 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { findOffer, type Offer } from '../../src/billing/payments/offers.ts';
-import { createPurchase, noteProviderRef, type Purchase } from '../../src/billing/payments/purchases.ts';
+import { createPurchase, findPurchase, type Purchase } from '../../src/billing/payments/purchases.ts';
 import { beginCheckout } from '../../src/billing/payments/stripe/checkout.ts';
 import { type StripeContext, stripeContext } from '../../src/billing/payments/stripe/stripe-context.ts';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
@@ -15,14 +15,18 @@ export interface PaidService {
   context: StripeContext;
   /** Creates an account. @returns its number. */
   account(): Promise<number>;
-  /** Buys an offer and completes its checkout. @returns the purchase. */
-  buy(
+  /** Creates a purchase, without its checkout. */
+  order(
     accountId: number,
     kind: Offer['kind'],
     code: string,
     quantity?: number,
     coupon?: string,
   ): Promise<Purchase>;
+  /** Starts the checkout of a purchase. @returns the id of its session. */
+  begin(purchase: Purchase): Promise<string>;
+  /** Buys an offer and completes its checkout. @returns the purchase. */
+  buy(...order: Parameters<PaidService['order']>): Promise<Purchase>;
   /** The id of the account's last subscription at Stripe. */
   subscriptionOf(accountId: number): string;
   /** The events that were not taken yet. */
@@ -52,14 +56,14 @@ export async function openPaidService(souk: Souk, stripe: StripeStandIn): Promis
   let taken = 0;
   let accounts = 0;
 
-  return {
+  const service: PaidService = {
     context,
     async account() {
       accounts += 1;
       model.runTo(clock.now());
       return ensureAccount(database, `payer-${accounts}@test.example`, 'Payer', clock.now());
     },
-    async buy(accountId, kind, code, quantity = 1, coupon = '') {
+    async order(accountId, kind, code, quantity = 1, coupon = '') {
       const offer = await findOffer(database, kind, code);
       if (!offer) throw new Error(`no ${code}`);
       const details = {
@@ -70,14 +74,16 @@ export async function openPaidService(souk: Souk, stripe: StripeStandIn): Promis
         provider: 'stripe',
       } as const;
       const bought = { purchaseId: uuid(), accountId, offer, coupon, ...details };
-      const purchase = await createPurchase(database, bought, clock.now());
-      const step = await beginCheckout(context, purchase, {
-        paid: 'http://a.test',
-        cancelled: 'http://a.test',
-      });
-      if (step.kind !== 'redirect') throw new Error(`expected a redirect, got ${step.kind}`);
-      await noteProviderRef(database, purchase.id, step.ref);
-      customerIdOf.set(accountId, String(model.complete(step.ref).customer));
+      return createPurchase(database, bought, clock.now());
+    },
+    async begin(purchase) {
+      await beginCheckout(context, purchase, { paid: 'http://a.test', cancelled: 'http://a.test' });
+      return (await findPurchase(database, purchase.id))?.providerRef ?? '';
+    },
+    async buy(...order) {
+      const purchase = await service.order(...order);
+      const { customer } = model.complete(await service.begin(purchase));
+      customerIdOf.set(purchase.accountId, String(customer));
       return purchase;
     },
     subscriptionOf(accountId) {
@@ -102,4 +108,5 @@ export async function openPaidService(souk: Souk, stripe: StripeStandIn): Promis
       model.runTo(clock.now());
     },
   };
+  return service;
 }

@@ -65,6 +65,16 @@ export class StripeModel {
     this.events.push({ type, object: structuredClone(object), created: this.now });
   }
 
+  /** Ends a checkout page that was not paid. */
+  expire(sessionId: string): StripeObject {
+    const session = this.get(sessionId);
+    if (session.status !== 'open')
+      throw new StripeRefusal(400, 'resource_missing', 'Only open Checkout Sessions can be expired.');
+    Object.assign(session, { status: 'expired' });
+    this.report('checkout.session.expired', session);
+    return session;
+  }
+
   /** The customer completes a checkout page. */
   complete(sessionId: string): StripeObject {
     const session = this.get(sessionId);
@@ -73,6 +83,7 @@ export class StripeModel {
       customer: string;
       params: Params;
     };
+    if (session.status !== 'open') throw new Error(`the page ${sessionId} is ${String(session.status)}`);
     Object.assign(session, { status: 'complete', payment_status: 'paid' });
     this.saveCard(customer);
     const [line] = Object.values((params.line_items ?? {}) as Params) as Params[];

@@ -154,10 +154,16 @@ const ROUTES: Readonly<Record<string, Route>> = {
       params,
       payment_status: 'unpaid',
       status: 'open',
+      subscription: null,
     });
     return Object.assign(session, { url: `${url}/pay/${session.id}` });
   },
-  'GET checkout/sessions/:id': (model, _params, id) => model.get(id),
+  'GET checkout/sessions/:id': (model, { expand }, id) => {
+    const session = model.get(id);
+    if (expand === undefined || typeof session.subscription !== 'string') return session;
+    return { ...session, subscription: model.get(session.subscription) };
+  },
+  'POST checkout/sessions/:id/expire': (model, _params, id) => model.expire(id),
   'GET subscriptions/:id': (model, _params, id) => model.get(id),
   'POST subscriptions/:id': (model, params, id) => model.update(id, params),
   'DELETE subscriptions/:id': (model, _params, id) => model.cancel(id),

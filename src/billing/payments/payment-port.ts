@@ -1,5 +1,6 @@
 import { changePlan, setCancelled } from './change-renewal.ts';
 import type { PlanOffer } from './offers.ts';
+import { PurchaseRefused } from './purchase-rules.ts';
 import type { ProviderName, Purchase } from './purchases.ts';
 import { beginCheckout, listDocuments, portalAddress } from './stripe/checkout.ts';
 import { handleStripeEvent } from './stripe/events.ts';
@@ -30,7 +31,10 @@ export interface PaymentProvider {
   name: ProviderName;
   /** Origins of the pages to which customers are redirected. */
   checkoutOrigins: readonly string[];
-  /** Starts the payment of a purchase. @throws PaymentUnavailable if the provider cannot be reached. */
+  /**
+   * Starts the payment of a purchase.
+   * @throws PaymentUnavailable if the provider cannot be reached. @throws PurchaseRefused.
+   */
   begin(purchase: Purchase, addresses: ReturnAddresses): Promise<PaymentStep>;
   /** null: the provider renews no plans. */
   renewals: RenewalActions | null;
@@ -68,7 +72,7 @@ export interface ReturnAddresses {
 export type PaymentStep =
   | { kind: 'granted' }
   | { kind: 'waiting' }
-  | { kind: 'redirect'; url: string; ref: string };
+  | { kind: 'redirect'; url: string };
 
 /** The payment provider cannot be reached, or rejects the request. */
 export class PaymentUnavailable extends Error {
@@ -142,8 +146,9 @@ export function createStripePayments(settings: StripeSettings, deps: StripeDeps)
   };
 }
 
-/** @throws PaymentUnavailable */
+/** @throws PurchaseRefused as it is, and any other error as PaymentUnavailable. */
 function unavailable(error: unknown): never {
+  if (error instanceof PurchaseRefused) throw error;
   const isDeclined = (error as { type?: unknown }).type === 'StripeCardError';
   const message = isDeclined
     ? 'The payment was declined. Change your card and try again.'

@@ -220,9 +220,17 @@ export async function purgePurchases(database: Queryable, now: number): Promise<
   );
 }
 
-/** Stores the id that the provider gave to a purchase. */
-export async function noteProviderRef(database: Queryable, purchaseId: string, ref: string): Promise<void> {
-  await database.query('update orders set provider_ref = $2 where id = $1', [purchaseId, ref]);
+/** Stores the id that the provider gave to a purchase. @returns false if it is no longer pending. */
+export async function noteProviderRef(
+  database: Queryable,
+  purchaseId: string,
+  ref: string,
+): Promise<boolean> {
+  const { rowCount } = await database.query(
+    `update orders set provider_ref = $2 where id = $1 and state = 'pending'`,
+    [purchaseId, ref],
+  );
+  return rowCount === 1;
 }
 
 export function findPurchase(database: Queryable, purchaseId: string) {

@@ -53,7 +53,7 @@ interface RenewalChanges {
   quantity: number;
   /** The price of the next month. */
   amountCents: number;
-  /** The list price of the month that was paid last. */
+  /** The list price of the month that was paid last, at the quantity of the next one. */
   listCents: number;
   /** What reduces the next month, and further ones that begin before a time. */
   reduction: string | null;
@@ -98,7 +98,7 @@ export function applySubscription(
     nextPlanId: renews && facts.planId !== last.planId ? facts.planId : null,
     quantity: facts.quantity,
     amountCents: Math.max(0, facts.listCents - (reduction?.amountCents ?? 0)),
-    listCents: last.listCents,
+    listCents: (last.listCents / last.quantity) * facts.quantity,
     reduction: reduction?.name ?? null,
     reducedUntil: reduction?.until ?? null,
     periodStart: last.from,

@@ -86,7 +86,8 @@ export function couponOf({
   return null;
 }
 
-const STATUSES: Readonly<Record<string, StripeFacts['status']>> = {
+/** States of a subscription of Stripe that do not renew. */
+export const STATUSES: Readonly<Record<string, StripeFacts['status']>> = {
   past_due: 'unpaid',
   unpaid: 'unpaid',
   incomplete: 'unpaid',
@@ -237,7 +238,7 @@ export interface RenewingPlan {
   planName: string;
   planCode: string;
   planId: number;
-  /** The list price of the month that was paid last. Later changes of the plan's price do not change it. */
+  /** The list price of the month that was paid last, at the present quantity. Later changes of the plan's price do not change it. */
   listCents: number;
   /** The plan of the next month, if a change is planned. */
   nextPlanName: string | null;

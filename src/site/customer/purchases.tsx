@@ -7,7 +7,6 @@ import {
   cancelPurchase,
   findPurchase,
   grantPurchase,
-  noteProviderRef,
   type Purchase,
 } from '../../billing/payments/purchases.ts';
 import { SoukError } from '../../platform/errors.ts';
@@ -49,7 +48,7 @@ export function registerPurchasePage(scope: FastifyInstance, pages: Pages): void
 
 /**
  * Starts the payment of a purchase. A purchase that is granted immediately is shown with the account's first key.
- * @returns the address of the next page, or the page that was sent. @throws PaymentUnavailable.
+ * @returns the address of the next page, or the page that was sent. @throws PaymentUnavailable. @throws PurchaseRefused.
  */
 export async function payPurchase(
   pages: Pages,
@@ -74,10 +73,7 @@ export async function payPurchase(
       await cancelPurchase(database, id, clock.now(), accountId);
       throw error;
     });
-  if (step.kind === 'redirect') {
-    await noteProviderRef(database, id, step.ref);
-    return step.url;
-  }
+  if (step.kind === 'redirect') return step.url;
   if (step.kind === 'waiting') return page;
   const granted = (await grantPurchase(database, id, clock.now())) ?? purchase;
   const { personId } = customerOf(reply.request);

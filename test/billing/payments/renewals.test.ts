@@ -3,7 +3,8 @@ import { v7 as uuid } from 'uuid';
 import { expect } from 'vitest';
 import { changePlan, setCancelled } from '../../../src/billing/payments/change-renewal.ts';
 import { findOffer, type PlanOffer } from '../../../src/billing/payments/offers.ts';
-import { createPurchase, grantPurchase } from '../../../src/billing/payments/purchases.ts';
+import { PurchaseRefused } from '../../../src/billing/payments/purchase-rules.ts';
+import { createPurchase, findPurchase, grantPurchase } from '../../../src/billing/payments/purchases.ts';
 import { reconcileCheckouts, reconcileReversals } from '../../../src/billing/payments/stripe/events.ts';
 import {
   type RenewingPlan,
@@ -204,6 +205,47 @@ test('a purchase whose events are lost is granted when its checkout is read agai
   await reconcileCheckouts(paid.context);
   expect(await granted(accountId)).toHaveLength(1);
   expect(await packsOf(accountId)).toMatchObject([{ total: 10_000 }]);
+});
+
+test('of the open checkouts of plans in one wallet, the last one can be paid', async () => {
+  const accountId = await paid.account();
+  const [first, pack, last] = [
+    await paid.order(accountId, 'plan', 'pro'),
+    await paid.order(accountId, 'pack', 'units-10k'),
+    await paid.order(accountId, 'plan', 'basic'),
+  ];
+  const sessions = [await paid.begin(first), await paid.begin(pack), await paid.begin(last)];
+  expect(sessions.map((id) => stripe.model.get(id).status)).toEqual(['expired', 'open', 'open']);
+  expect((await findPurchase(souk.database, first.id))?.state).toBe('cancelled');
+  stripe.model.complete(sessions[2] ?? '');
+  await paid.deliver(paid.takeEvents());
+  expect((await granted(accountId)).map(([code]) => code)).toEqual(['basic']);
+});
+
+test('a checkout that starts after a later purchase has replaced its own is ended', async () => {
+  const accountId = await paid.account();
+  const first = await paid.order(accountId, 'plan', 'pro');
+  const last = await paid.begin(await paid.order(accountId, 'plan', 'basic'));
+  await expect(paid.begin(first)).rejects.toThrow(PurchaseRefused);
+  expect(stripe.sessions().at(-1)?.status).toBe('expired');
+  expect(stripe.model.get(last).status).toBe('open');
+});
+
+test('a plan is refused beside one that was just paid, which is granted', async () => {
+  const accountId = await paid.account();
+  stripe.model.complete(await paid.begin(await paid.order(accountId, 'plan', 'pro')));
+  await expect(paid.begin(await paid.order(accountId, 'plan', 'basic'))).rejects.toThrow('was just paid');
+  expect((await granted(accountId)).map(([code]) => code)).toEqual(['pro']);
+});
+
+test('a checkout that could not be ended is ended before the next one starts', async () => {
+  const accountId = await paid.account();
+  const first = await paid.begin(await paid.order(accountId, 'plan', 'pro'));
+  stripe.failNext = 3;
+  await expect(paid.begin(await paid.order(accountId, 'plan', 'basic'))).rejects.toThrow('out of order');
+  stripe.failNext = 0;
+  await paid.begin(await paid.order(accountId, 'plan', 'basic'));
+  expect(stripe.model.get(first).status).toBe('expired');
 });
 
 test('a checkout whose events are lost is read again, however many others are open', async () => {
@@ -426,6 +468,17 @@ test('a proration that the operator causes in the dashboard grants no month', as
   paid.pass(monthMs());
   await paid.deliver(paid.takeEvents());
   expect(await granted(accountId)).toHaveLength(2);
+});
+
+test('a plan whose quantity the operator has changed in the dashboard is kept at its price of one', async () => {
+  const accountId = await bought('plan', 'basic');
+  const subscription = paid.subscriptionOf(accountId);
+  stripe.model.changeQuantity(subscription, 3);
+  await paid.deliver(paid.takeEvents());
+  await changePlan(paid.context, await renewingPlan(accountId), await offer('basic'));
+  paid.pass(monthMs());
+  await paid.deliver(paid.takeEvents());
+  expect(await paidCents(accountId)).toEqual([2_900, 3 * 2_900]);
 });
 
 test('requests about payments are limited for an account, and not for others', async () => {

@@ -1,18 +1,27 @@
 import type Stripe from 'stripe';
 import { findAccount } from '../../../accounts/accounts.ts';
 import { monthsAfter } from '../../../platform/calendar.ts';
+import { allRows } from '../../../platform/db/rows.ts';
+import { DAY_MS } from '../../../platform/durations.ts';
 import type { PaymentDocument, PaymentStep, ReturnAddresses } from '../payment-port.ts';
-import type { Purchase } from '../purchases.ts';
+import { PurchaseRefused } from '../purchase-rules.ts';
+import { noteProviderRef, type Purchase } from '../purchases.ts';
 import { productOfPlan } from '../renewals.ts';
+import { STATUSES, syncRenewal } from '../sync-renewal.ts';
 import type { StripeContext } from './stripe-context.ts';
 
-/** Creates a page of Stripe on which the customer pays a purchase, or agrees to a plan that renews. */
+/**
+ * Creates a page of Stripe on which the customer pays a purchase, or agrees to a plan that renews. Of the pages for such plans in one
+ * wallet, the last one can be paid.
+ * @throws PurchaseRefused
+ */
 export async function beginCheckout(
   context: StripeContext,
   purchase: Purchase,
   { paid, cancelled }: ReturnAddresses,
 ): Promise<PaymentStep> {
   const stripe = await context.api();
+  if (purchase.renews) await endEarlierCheckouts(context, stripe, purchase);
   const customer = await customerOf(context, purchase.accountId);
   const session = await stripe.checkout.sessions.create(
     {
@@ -31,7 +40,53 @@ export async function beginCheckout(
     { idempotencyKey: purchase.id },
   );
   if (!session.url) throw new Error('Stripe returned a checkout session without a URL');
-  return { kind: 'redirect', url: session.url, ref: session.id };
+  if (!(await noteProviderRef(context.database, purchase.id, session.id))) {
+    await endCheckout(stripe, session.id);
+    throw new PurchaseRefused('This purchase was cancelled, or a later one has replaced it.');
+  }
+  return { kind: 'redirect', url: session.url };
+}
+
+/** Cancels the earlier unpaid purchases of renewing plans in the same wallet, whose pages could be paid beside this one's. */
+async function endEarlierCheckouts(
+  context: StripeContext,
+  stripe: Stripe,
+  { id, accountId, wallet, createdAt }: Purchase,
+): Promise<void> {
+  const { database, now } = context;
+  // A cancelled purchase keeps its reference until its page is known to have ended, so that a failed attempt is repeated.
+  const earlier = await allRows<{ id: string; ref: string | null }>(
+    database,
+    `update orders set state = 'cancelled', ended_at = coalesce(ended_at, $4)
+     where account_id = $1 and wallet = $2 and (created_at, id) < ($6, $3) and created_at > $5 and renews and provider = 'stripe'
+       and (state = 'pending' or state = 'cancelled' and provider_ref is not null)
+     returning id, provider_ref as ref`,
+    [accountId, wallet, id, new Date(now()), new Date(now() - PAGE_LASTS_MS), createdAt],
+  );
+  for (const purchase of earlier) {
+    if (purchase.ref === null) continue;
+    const agreedId = await endCheckout(stripe, purchase.ref);
+    if (agreedId !== null) {
+      await syncRenewal(context, agreedId);
+      throw new PurchaseRefused(
+        'Another plan for this wallet was just paid. Change that plan instead, or let it end first.',
+      );
+    }
+    await database.query('update orders set provider_ref = null where id = $1', [purchase.id]);
+  }
+}
+
+/** How long a page of Stripe's checkout can be paid, unless it is ended before. */
+const PAGE_LASTS_MS = DAY_MS;
+
+/** Ends a page unless the customer has agreed to its plan. @returns the id of Stripe's subscription if the customer has. */
+async function endCheckout(stripe: Stripe, sessionId: string): Promise<string | null> {
+  const { status, subscription } = await stripe.checkout.sessions.retrieve(sessionId, {
+    expand: ['subscription'],
+  });
+  if (status === 'open') await stripe.checkout.sessions.expire(sessionId);
+  if (subscription === null || typeof subscription === 'string') return null;
+  return STATUSES[subscription.status] === 'ended' ? null : subscription.id;
 }
 
 type SessionParts = Pick<
