@@ -44,6 +44,8 @@ process.on('message', (message) => {
     highest = start;
     blocks.reset();
     delay.reset();
+    // Otherwise the first tick would measure the time since the process started.
+    last = { at: performance.now(), waitedMs: waitedMs() };
     delay.enable();
     // Reading the memory takes time, so a process whose report is not requested is not sampled.
     if (!isSampled) {

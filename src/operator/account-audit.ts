@@ -103,7 +103,7 @@ const lines = (where: string) => `
     left join people p on p.id = l.person_id
     left join api_keys k on k.id = l.key_id
     left join connections c on c.key_id = k.id
-    left join people t on t.id = substring(l.target from '^person (\\d{1,15})')::bigint
+    left join people t on (l.channel <> 'page' or starts_with(l.action, 'member.')) and t.id = substring(l.target from '^person (\\d{1,15})')::bigint
     where ${where} and not starts_with(l.action, 'note.')) as line
   where ($3::text is null or action = $3) and ($4::timestamptz is null or at >= $4)
     and ($5::timestamptz is null or at < $5) and ($6::bigint is null or id < $6)

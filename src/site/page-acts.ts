@@ -17,7 +17,10 @@ declare module 'fastify' {
   }
 }
 
-/** Says what a request has done where its address does not. Without acts it has done nothing. */
+/**
+ * Says what a request has done where its address does not. Without acts it has done nothing. Lines cannot be deleted, so a target has
+ * no text that people enter.
+ */
 export function noteActs(request: FastifyRequest, ...acts: PageAct[]): void {
   request.acts = acts;
 }
@@ -91,12 +94,12 @@ export function writePageActs(scope: FastifyInstance, { database }: Pick<Pages, 
   });
 }
 
-function actOfAddress({ method, routeOptions, params, body }: FastifyRequest): PageAct[] {
+function actOfAddress({ method, routeOptions, params }: FastifyRequest): PageAct[] {
   const act = method === 'POST' ? PAGE_ACTS[routeOptions.url ?? ''] : null;
   if (!act) return [];
   const [action, word] = typeof act === 'string' ? [act] : act;
   const { id, orderId } = params as { id?: string; orderId?: string };
-  return [{ action, target: [id ?? orderId ?? targetOf(body), word].filter(Boolean).join(', ') || null }];
+  return [{ action, target: [id ?? orderId, word].filter(Boolean).join(', ') || null }];
 }
 
 /** @throws if a form has no entry in the table. */
@@ -104,11 +107,4 @@ function requireAct({ method, url }: RouteOptions): void {
   const isForm = [method].flat().includes('POST');
   if (isForm && !BY_API.test(url) && PAGE_ACTS[url] === undefined)
     throw new Error(`the form ${url} needs the action of its line in the audit log, or null`);
-}
-
-/** Who or what a form is about. Texts that people enter are left out: lines cannot be deleted. */
-function targetOf(body: unknown): string | null {
-  const { person, invitation, role, id } = (body ?? {}) as Record<string, string | undefined>;
-  const who = person === undefined ? invitation && `invitation ${invitation}` : `person ${person}`;
-  return [who, role, id].filter(Boolean).join(', ') || null;
 }

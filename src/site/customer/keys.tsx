@@ -76,7 +76,7 @@ export function registerKeys(scope: FastifyInstance, pages: Pages): void {
     const key = await findKey(database, accountId, id, clock.now());
     requireOwnKey(request, key);
     await revokeKeys(database, accountId, String(id), clock.now());
-    if (key.connection) noteActs(request, { action: 'connection.revoked', target: String(id) });
+    noteActs(request, { action: key.connection ? 'connection.revoked' : 'key.revoked', target: String(id) });
     return reply.redirect(KEYS_PATH, 303);
   });
   registerKeyPages(scope, pages);

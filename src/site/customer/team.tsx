@@ -78,6 +78,7 @@ export function registerTeam(scope: FastifyInstance, pages: Pages): void {
   postForm(scope, `${PATH}/withdraw`, withdrawForm, show, async ({ invitation }, request) => {
     const withdrawn = await withdrawInvitation(database, customerOf(request).liveAccountId, invitation);
     if (!withdrawn) throw new SoukError('NOT_FOUND', { message: 'This invitation is not open any more.' });
+    noteActs(request, { action: 'invitation.withdrawn', target: `invitation ${invitation}` });
     return PATH;
   });
   postForm(scope, `${PATH}/role`, roleForm, show, async ({ person, role }, request) => {
@@ -86,6 +87,7 @@ export function registerTeam(scope: FastifyInstance, pages: Pages): void {
       requireOwnerFor(own, role, await memberOf(client, accountId, person));
       await setMember(client, { accountId, personId: person, role }, clock.now());
     }).catch(refuseLastOwner);
+    noteActs(request, { action: 'member.changed', target: `person ${person}, ${role}` });
     return PATH;
   });
   postForm(scope, `${PATH}/remove`, removeForm, show, async ({ person, keys }, request) => {
@@ -95,6 +97,7 @@ export function registerTeam(scope: FastifyInstance, pages: Pages): void {
       await removeMember(client, { accountId, personId: person }, clock.now());
       if (keys) await revokeKeysOf(client, accountId, person, clock.now());
     }).catch(refuseLastOwner);
+    noteActs(request, { action: 'member.removed', target: `person ${person}` });
     return PATH;
   });
 }

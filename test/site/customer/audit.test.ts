@@ -208,6 +208,31 @@ test('lines tell what was switched, and forms that have changed nothing leave no
   ]);
 });
 
+test('a line has nothing of what a form was sent beyond its fields, and no address of a person outside the account', async () => {
+  const stranger = await signedIn(souk);
+  const more = { person: String(stranger.personId), role: 'owner', invitation: '7', id: 'x'.repeat(60_000) };
+  await owner.visitor.post('/account/settings/name', { ...more, name: 'Renamed' });
+  await writeAct(souk.database, owner.personId, {
+    accountId: owner.accountId,
+    action: 'account.renamed',
+    target: `person ${stranger.personId}`,
+  });
+  expect(await lines()).toMatchObject([
+    { action: 'account.renamed', target: `person ${stranger.personId}` },
+    { action: 'account.renamed', target: null },
+  ]);
+});
+
+test('a change of a member has its line although the form was sent with a control character', async () => {
+  const admin = await member('admin');
+  const changed = await owner.visitor.post('/account/team/role', {
+    person: String(admin.personId),
+    role: 'viewer\u0000',
+  });
+  expect(changed.status).toBe(200);
+  expect(await lines()).toMatchObject([{ action: 'member.changed', target: `${admin.email}, viewer` }]);
+});
+
 test('acts in the test account are marked', async () => {
   await createTestKey(souk.database, owner.accountId, souk.clock.now());
   await owner.visitor.post(`/account/test-${owner.accountId}/keys/reset`, {});
