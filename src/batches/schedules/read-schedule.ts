@@ -37,6 +37,7 @@ function nearZone(name: string): string {
 }
 
 const LONGEST_RUN_HOURS = 30 * 24;
+export const DEFAULT_RUN_HOURS = 24;
 
 /** The fields that schedules and trackers have in common, and those of schedules only. */
 export const SCHEDULE_FIELDS = {
@@ -71,17 +72,16 @@ const mailResults = boolean().describe(
   'Mails a link to the results to the owners, admins and developers of the account when a run ends',
 );
 
+const webhook = text({ maxLength: 2_000 })
+  .nullable()
+  .describe('Address that receives a message when a run finishes');
+const maxUnits = integer({ min: 0 }).nullable().describe('Refuse a run if it can cost more than this');
+
 const batchShape = exactObject({
   ...ITEM_SOURCES,
   window: oneOf(FEED_WINDOWS).optional(),
-  webhook: text({ maxLength: 2_000 })
-    .nullable()
-    .default(null)
-    .describe('Address that receives a message when a run finishes'),
-  maxUnits: integer({ min: 0 })
-    .nullable()
-    .default(null)
-    .describe('Refuse a run if it can cost more than this'),
+  webhook: webhook.default(null),
+  maxUnits: maxUnits.default(null),
 });
 
 const BATCH_TEXT = 'The operation and the items of each run';
@@ -93,13 +93,15 @@ export const newScheduleSchema = exactObject({
   window: SCHEDULE_FIELDS.window.optional(),
   onlyChanges: SCHEDULE_FIELDS.onlyChanges.default(false),
   mailResults: mailResults.default(false),
-  runHours: SCHEDULE_FIELDS.runHours.default(24),
+  runHours: SCHEDULE_FIELDS.runHours.default(DEFAULT_RUN_HOURS),
   batch: batchShape.describe(BATCH_TEXT),
 });
 
 export const scheduleChangeSchema = exactObject({
   ...SCHEDULE_FIELDS,
   mailResults,
+  webhook,
+  maxUnits,
   batch: batchShape.describe(BATCH_TEXT),
 })
   .partial()
@@ -115,6 +117,11 @@ export async function readSchedule(body: string): Promise<ScheduleRequest> {
 export async function readScheduleChange(body: string): Promise<Partial<ScheduleRequest>> {
   const { batch, window, ...change } = await parseBody(scheduleChangeSchema, body);
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+  const both = (['webhook', 'maxUnits'] as const).filter((name) => batch && change[name] !== undefined);
+  if (both.length > 0)
+    throw new BatchFaults(
+      both.map((parameter) => ({ parameter, problem: `must be sent in batch: batch.${parameter}` })),
+    );
   const newWindow = windowOf(window, batch?.window);
   return { ...given, ...(newWindow ? { window: newWindow } : {}), ...(batch ? partsOf(batch) : {}) };
 }

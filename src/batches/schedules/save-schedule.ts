@@ -106,7 +106,7 @@ export async function changeSchedule(
   const webhook =
     settings.webhook === undefined
       ? undefined
-      : await checkedWebhook(deps, accountId, settings.webhook, 'batch.webhook');
+      : await checkedWebhook(deps, accountId, settings.webhook, batch ? 'batch.webhook' : 'webhook');
   const kept = batch && (await hashesOf(batch.raws));
   // Locked from here on, so that no concurrent change is lost and no run starts in between.
   return inTransaction(deps.database, async (client) => {

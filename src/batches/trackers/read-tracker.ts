@@ -6,7 +6,7 @@ import { ASIN_SCHEMA, parseAsin } from '../../operations/params/lists.ts';
 import { exactObject, Fault } from '../../operations/params/request.ts';
 import { boolean, integer, listProblem, oneOf, oneOfNumbers, text } from '../../operations/params/scalars.ts';
 import { type ScreenInput, screen as screenOperation } from '../../operations/research/screen.ts';
-import { SCHEDULE_FIELDS } from '../schedules/read-schedule.ts';
+import { DEFAULT_RUN_HOURS, SCHEDULE_FIELDS } from '../schedules/read-schedule.ts';
 import { BatchFaults, parseBody } from '../upload-text.ts';
 import {
   type Condition,
@@ -127,7 +127,7 @@ export const newTrackerSchema = exactObject({
   timezone: fields.timezone.default(DEFAULTS.timezone),
   paused: fields.paused.default(false),
   window: fields.window.default('any'),
-  runHours: fields.runHours.default(24),
+  runHours: fields.runHours.default(DEFAULT_RUN_HOURS),
   alertAtStart: fields.alertAtStart.default(DEFAULTS.alertAtStart),
   hysteresisPercent: fields.hysteresisPercent.default(DEFAULTS.hysteresisPercent),
   quietHours: fields.quietHours.default(DEFAULTS.quietHours),

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import { cronProblem, nextRuns } from '../../batches/schedules/cron.ts';
+import { DEFAULT_RUN_HOURS } from '../../batches/schedules/read-schedule.ts';
 import type { RunView } from '../../batches/schedules/run.ts';
 import type { ScheduleView } from '../../batches/schedules/schedule.ts';
 import { QUEUED } from '../../operations/index.ts';
@@ -70,7 +71,7 @@ const ScheduleTable = tableOf<ScheduleView>('Schedules', 'No schedules yet.', [
 ]);
 
 function ScheduleFacts({ of: schedule }: { of: ScheduleView }): VNode {
-  const { operation, items, units, runHours, window, onlyChanges, mailResults, webhook } = schedule;
+  const { operation, items, units, maxUnits, runHours, window, onlyChanges, mailResults, webhook } = schedule;
   return (
     <Facts
       facts={[
@@ -81,6 +82,7 @@ function ScheduleFacts({ of: schedule }: { of: ScheduleView }): VNode {
           'Each run',
           `${counted(items, 'item')}, at most ${counted(units, 'unit')}, ${counted(runHours, 'hour')}`,
         ],
+        maxUnits !== null && ['Maximum units per run', count(maxUnits)],
         ['Hours', windowText(window)],
         ['Results', onlyChanges ? 'Only changes since the previous run' : 'All results'],
         mailResults && ['Mail', 'A link to the results when a run ends'],
@@ -171,7 +173,7 @@ function ScheduleForm(props: WorkForm<ScheduleView> & { now: number }): VNode {
             <CheckBox name="mailResults" label="Mail a link to the results when a run ends" />
             <Fields
               rows={[
-                ['runHours', 'Hours until a run expires', { type: 'number', min: 1, placeholder: '24' }],
+                ['runHours', 'Hours until a run expires', { type: 'number', min: 1, placeholder: String(DEFAULT_RUN_HOURS) }],
                 [
                   'maxUnits',
                   'Maximum units per run',
@@ -182,7 +184,7 @@ function ScheduleForm(props: WorkForm<ScheduleView> & { now: number }): VNode {
             />
           </div>
         </fieldset>
-        {runs && <Check runs={runs} checked={checked} timezone={form.values.timezone || 'UTC'} />}
+        {runs && <Check runs={runs} checked={checked} timezone={form.values.timezone?.trim() || 'UTC'} />}
         <CheckAndSaveButtons />
       </PostForm>
       {present && (
@@ -196,7 +198,7 @@ function ScheduleForm(props: WorkForm<ScheduleView> & { now: number }): VNode {
 }
 
 function keepsText({ items, operation }: ScheduleView): string {
-  return `This schedule has ${counted(items, 'item')} of ${operation}. Without items here, it keeps them, their parameters, the unit limit and the webhook.`;
+  return `This schedule has ${counted(items, 'item')} of ${operation}. Without items here, it keeps them and their parameters.`;
 }
 
 /** The next runs and the price of a schedule that was not saved. */
@@ -240,7 +242,7 @@ type ScheduleInput = z.output<typeof scheduleForm> & { batchItems: BatchItems | 
 /** The body of a request that creates or changes a schedule. */
 function scheduleBody(input: ScheduleInput) {
   const { name, timezone, batchItems, maxUnits, webhook, onlyChanges, mailResults, runHours, window } = input;
-  const limit = maxUnits === undefined ? {} : { maxUnits };
+  const ofRuns = { maxUnits: maxUnits ?? null, webhook: webhook === '' ? null : webhook };
   return {
     name,
     timezone,
@@ -248,8 +250,8 @@ function scheduleBody(input: ScheduleInput) {
     onlyChanges: onlyChanges === 'true',
     mailResults: mailResults === 'true',
     ...(window ? { window } : {}),
-    ...(runHours === undefined ? {} : { runHours }),
-    ...(batchItems ? { batch: { ...batchItems, ...limit, ...(webhook === '' ? {} : { webhook }) } } : {}),
+    runHours: runHours ?? DEFAULT_RUN_HOURS,
+    ...(batchItems ? { batch: { ...batchItems, ...ofRuns } } : ofRuns),
   };
 }
 

@@ -39,6 +39,7 @@ test.for<[change: Record<string, unknown>, shown: Record<string, unknown>]>([
   [{ onlyChanges: '1' }, { onlyChanges: true }],
   [{ mailResults: true }, { mailResults: true }],
   [{ runHours: 48 }, { runHours: 48 }],
+  [{ maxUnits: 7 }, { maxUnits: 7 }],
 ])('%j changes only that field', async ([change, shown], { souk, client }) => {
   const before = await createSchedule(client, productsHourly([newAsin()]));
   souk.clock.advance(1_000);
@@ -102,6 +103,11 @@ test.for<[what: string, change: unknown, names: string]>([
     'two windows',
     { window: 'any', batch: { ...productsHourly(['B0GOOD0001']).batch, window: 'off_peak' } },
     'window: is any',
+  ],
+  [
+    'a limit beside a batch',
+    { maxUnits: 5, batch: productsHourly(['B0GOOD0001']).batch },
+    'maxUnits: must be sent in batch: batch.maxUnits',
   ],
   // The window is open from 11:00 to 23:00 UTC; this runs at 02:00 for an hour.
   [

@@ -77,6 +77,25 @@ test('saves, changes, pauses, resumes, runs and deletes a schedule', async () =>
   expect((await customer.visitor.get(address)).status).toBe(404);
 });
 
+test('a change without items changes the unit limit and the webhook of runs', async () => {
+  const { visitor, client } = await signedIn(souk);
+  await client.post('/api/webhooks/secret', {});
+  const saved = await sendForm({ intent: 'save', runHours: '3' }, { ...customer, visitor });
+  const change = { ...WEEKLY, items: '', intent: 'save', maxUnits: '500', webhook: 'https://example.com/hook' };
+  const changed = await visitor.post(`${saved.path}/edit`, change);
+  expect(changed.text).toContain('Maximum units per run 500');
+  expect(changed.text).toContain('at most 2 units, 24 hours');
+  const view = async () => (await client.get(saved.path.replace('/account/', '/api/'))).json.data;
+  expect(await view()).toMatchObject({ maxUnits: 500, webhook: change.webhook, items: 2 });
+  await visitor.post(`${saved.path}/edit`, { ...change, maxUnits: '', webhook: '' });
+  expect(await view()).toMatchObject({ maxUnits: null, webhook: null, items: 2 });
+});
+
+test('spaces around a time zone are no part of it', async () => {
+  const page = await sendForm({ intent: 'check', timezone: ' Europe/Berlin ' });
+  expect(page.text).toContain('at 02:30 in Europe/Berlin');
+});
+
 test.each([
   [{ cron: 'every monday' }, 'must be a cron pattern'],
   [{ cron: '0 0 31 2 *' }, 'matches no date'],
