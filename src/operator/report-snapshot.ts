@@ -13,14 +13,14 @@ const CANCELLED = '57014';
 
 /**
  * Reads a report of the operator from one snapshot of the database.
- * @throws SoukError BUSY if others are being made, or if it takes longer than a statement may.
+ * @throws SoukError TOO_MANY_OPEN if others are being made, VALIDATION_FAILED if it takes longer than a statement may.
  */
 export async function readSnapshot<Report>(
   database: Database,
   read: (client: ClientBase) => Promise<Report>,
 ): Promise<Report> {
   if (running >= AT_ONCE)
-    throw new SoukError('BUSY', { message: 'Other reports are being made.', retryAfterSeconds: 5 });
+    throw new SoukError('TOO_MANY_OPEN', { message: 'Other reports are being made.', retryAfterSeconds: 5 });
   running += 1;
   try {
     return await inTransaction(database, async (client) => {
@@ -30,7 +30,7 @@ export async function readSnapshot<Report>(
   } catch (error) {
     if ((error as { code?: string }).code !== CANCELLED) throw error;
     const message = 'The report takes too long. Choose fewer days.';
-    throw new SoukError('BUSY', { message, retryAfterSeconds: 60, cause: error });
+    throw new SoukError('VALIDATION_FAILED', { message, cause: error });
   } finally {
     running -= 1;
   }

@@ -338,6 +338,16 @@ test('several processes that measure at the same time send an alert once, and no
   await report.end();
 });
 
+test('a week that was loaded, or that nobody asks for any more, is not reported as missing', async () => {
+  const { cause, end } = CAUSES.SoukReportMissing as (typeof CAUSES)[string];
+  await cause();
+  const missing = () => MEASURES.SoukReportMissing?.(deps, souk.clock.now());
+  expect(await missing()).toHaveLength(1);
+  await ask('update aba_fetches set next_attempt_at = $1', [before(48 * HOUR_MS)]);
+  expect(await missing()).toEqual([]);
+  await end();
+});
+
 test('a silenced alert is listed and sends nothing', async () => {
   const { cause, end } = CAUSES.SoukReportMissing as (typeof CAUSES)[string];
   const { visitor } = await staffOf(souk);

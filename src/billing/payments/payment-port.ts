@@ -69,10 +69,7 @@ export interface ReturnAddresses {
  * granted: the purchase is paid. waiting: an operator has to confirm the payment. redirect: the customer pays at
  * the address, and the provider sends a message.
  */
-export type PaymentStep =
-  | { kind: 'granted' }
-  | { kind: 'waiting' }
-  | { kind: 'redirect'; url: string };
+export type PaymentStep = { kind: 'granted' } | { kind: 'waiting' } | { kind: 'redirect'; url: string };
 
 /** The payment provider cannot be reached, or rejects the request. */
 export class PaymentUnavailable extends Error {

@@ -9,6 +9,7 @@ import {
 import { DEMO } from '../../operations/pools.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
 import { inTransaction } from '../../platform/db/transaction.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import { startCopy } from './copy.ts';
 import { askDatabase } from './dictionary.ts';
 import { asReportError, openReport } from './open-report.ts';
@@ -135,6 +136,17 @@ export async function awaitedWeeks(database: Queryable): Promise<AwaitedWeek[]> 
     const site = siteOfDomain(domain);
     return site ? [{ ...row, site }] : [];
   });
+}
+
+/** A weekly report counts as failed after this many attempts, because the provider often is late by some hours. */
+const FAILED_ATTEMPTS = 12;
+
+/** Lists awaited weeks whose report did not arrive. An attempt that was due for a day means that nobody asks for the week any more. */
+export async function overdueWeeks(database: Queryable, now: number): Promise<AwaitedWeek[]> {
+  const awaited = await awaitedWeeks(database);
+  return awaited.filter(
+    ({ attempts, nextAttemptAt }) => attempts >= FAILED_ATTEMPTS && nextAttemptAt.getTime() > now - DAY_MS,
+  );
 }
 
 /** The tables that imports write, except those of weeks. */

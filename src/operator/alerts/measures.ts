@@ -2,7 +2,7 @@ import { countAlive, expectedWaitMs } from '../../../jobs/backlog.ts';
 import type { Queues } from '../../../jobs/queues.ts';
 import { listBookFaults } from '../../billing/book-guard.ts';
 import { firstIdAt } from '../../billing/calls.ts';
-import { siteOfDomain } from '../../operations/brand-analytics/keywords.ts';
+import { overdueWeeks } from '../../brand-analytics/import/import-week.ts';
 import { POOL_NAMES, type Providers, TEST_POOL, WORKER_POOL_NAMES } from '../../operations/pools.ts';
 import type { Channel } from '../../outbox/queue.ts';
 import type { Database } from '../../platform/db/pool.ts';
@@ -11,7 +11,7 @@ import type { Stores } from '../../platform/stores.ts';
 import { type AccountReading, readAccounts } from '../../upstream/stored-accounts.ts';
 import type { AccountTrouble } from '../../upstream/token-bucket.ts';
 import { memoryOf } from '../redis-contents.ts';
-import { COMPONENTS, type ComponentId, FAILED_ATTEMPTS } from '../status/incidents.ts';
+import { COMPONENTS, type ComponentId } from '../status/incidents.ts';
 import type { AlertName } from './alerts.ts';
 
 /** What an alert is about: an account, a pool, a site; and what is wrong with it. */
@@ -212,15 +212,10 @@ export const MEASURES: Readonly<Record<AlertName, Measure | null>> = {
     }));
   },
 
-  async SoukReportMissing({ database }) {
-    const { rows } = await database.query<{ site: number; week: string; attempts: number; reason: string }>(
-      `select site, week::text, attempts, coalesce(reason, 'not available yet') as reason from aba_fetches
-       where attempts >= $1 order by week desc, site`,
-      [FAILED_ATTEMPTS],
-    );
-    return rows.map(({ site, week, attempts, reason }) => ({
-      name: `${siteOfDomain(site) ?? site}, ${week}`,
-      text: `${attempts} attempts: ${reason}`,
+  async SoukReportMissing({ database }, now) {
+    return (await overdueWeeks(database, now)).map(({ site, week, attempts, reason }) => ({
+      name: `${site}, ${week}`,
+      text: `${attempts} attempts: ${reason ?? 'not available yet'}`,
     }));
   },
 };

@@ -1,8 +1,9 @@
+import { overdueWeeks } from '../../brand-analytics/import/import-week.ts';
 import { queuedOperation } from '../../operations/index.ts';
 import { type PoolName, TEST_POOL } from '../../operations/pools.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
-import { unixMs } from '../../platform/db/rows.ts';
+import { hasRow, unixMs } from '../../platform/db/rows.ts';
 import type { ErrorKind } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { CallEvent, StoringSink } from '../../platform/telemetry/call-events.ts';
@@ -270,9 +271,6 @@ const EXAMINED_MS = 86_400_000;
 /** A schedule that is due for longer than this counts as failed. */
 const LATE_MS = 5 * MINUTE_MS;
 
-/** A weekly report counts as failed after this many attempts, because the provider often is late by some hours. */
-export const FAILED_ATTEMPTS = 12;
-
 interface ComponentMinute extends Minute {
   component: ComponentId;
 }
@@ -329,12 +327,10 @@ async function store(database: Database, found: readonly ComponentIncident[], fr
 
 /** The outcomes of this minute for components whose work is in PostgreSQL. */
 async function backgroundOutcomes(database: Database, now: number): Promise<MinuteSums[]> {
-  const { rows } = await database.query<{ late: boolean; failed: boolean }>(
-    `select exists (select from schedules where next_due_at < $1) as late,
-       exists (select from aba_fetches where attempts >= $2) as failed`,
-    [new Date(now - LATE_MS), FAILED_ATTEMPTS],
-  );
-  const { late = false, failed = false } = rows[0] ?? {};
+  const late = await hasRow(database, 'select from schedules where next_due_at < $1 limit 1', [
+    new Date(now - LATE_MS),
+  ]);
+  const failed = (await overdueWeeks(database, now)).length > 0;
   const minute = Math.floor(now / MINUTE_MS) * MINUTE_MS;
   return [
     { minute, component: 'pool:batch', good: late ? 0 : 1, bad: late ? 1 : 0 },

@@ -1,5 +1,5 @@
-// Shows answers with one field per line: <pre data-answer="address"><code></code></pre>. Digits are not parsed, because
-// JSON.parse would round ids beyond 2^53.
+// Shows JSON with one field per line, and other texts as they are: <pre data-answer="address"><code></code></pre>. Digits are not
+// parsed, because JSON.parse would round ids beyond 2^53.
 
 /** Longer answers are cut. */
 const MAX_CHARACTERS = 400_000;
@@ -20,12 +20,19 @@ async function writeOut(pre) {
   try {
     const response = await fetch(pre.dataset.answer);
     if (!response.ok) throw new Error(response.statusText);
+    const type = response.headers.get('content-type') ?? '';
+    if (!/json|^text\//.test(type)) {
+      await response.body.cancel();
+      code.textContent = 'The answer is a file. Download it.';
+      return;
+    }
+    const shown = type.startsWith('application/json') ? pretty : (text) => text;
     const text = await response.text();
     const rest = text.length - MAX_CHARACTERS;
     code.textContent =
       rest > 0
-        ? `${pretty(text.slice(0, MAX_CHARACTERS))}\n… and ${rest.toLocaleString('en')} more characters. Download the answer to see all of it.`
-        : pretty(text);
+        ? `${shown(text.slice(0, MAX_CHARACTERS))}\n… and ${rest.toLocaleString('en')} more characters. Download the answer to see all of it.`
+        : shown(text);
   } catch {
     code.textContent = 'The answer could not be loaded. Download it, or try again.';
   }

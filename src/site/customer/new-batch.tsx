@@ -23,7 +23,6 @@ import {
   WINDOWS,
 } from './batch-items.tsx';
 import { callApi, dataOf, refusedForm } from './customer-api.ts';
-import type { FileColumn } from './uploads/file-column.ts';
 import { acceptFiles, FILE_FORM_BYTES, type FormFile } from './uploads/file-form.ts';
 import { readFile } from './uploads/read-file.ts';
 
@@ -40,7 +39,14 @@ export function registerNewBatch(scope: FastifyInstance): void {
 }
 
 /** What the page shows of a file: the first rows, and where the items come from. */
-type Preview = Pick<FileColumn, 'heading' | 'first'> & { name: string; count: number };
+const previewOf = z.object({
+  name: z.string(),
+  count: z.number(),
+  heading: z.string().nullable(),
+  first: z.array(z.array(z.string())),
+});
+
+type Preview = z.output<typeof previewOf>;
 
 /** Replaces a file by its items. */
 async function readItems(request: FastifyRequest): Promise<void> {
@@ -111,9 +117,10 @@ interface BatchQuote {
 }
 
 function BatchForm({ form, quote }: { form: FormState; quote: BatchQuote | null }): VNode {
+  const { data: preview } = previewOf.safeParse(jsonOf(form.values.preview ?? ''));
   return (
     <PostForm action={NEW} form={form} hasFile>
-      {form.values.preview && <FilePreview preview={jsonOf(form.values.preview) as Preview} />}
+      {preview && <FilePreview preview={preview} />}
       {/* With the key, a form that is sent twice creates one batch. */}
       <HiddenFields fields={{ idempotencyKey: uuid() }} />
       <BatchItemsFields operation={batchOperation(form.values)} form={form} file={<FileField />} />

@@ -173,7 +173,11 @@ function ScheduleForm(props: WorkForm<ScheduleView> & { now: number }): VNode {
             <CheckBox name="mailResults" label="Mail a link to the results when a run ends" />
             <Fields
               rows={[
-                ['runHours', 'Hours until a run expires', { type: 'number', min: 1, placeholder: String(DEFAULT_RUN_HOURS) }],
+                [
+                  'runHours',
+                  'Hours until a run expires',
+                  { type: 'number', min: 1, placeholder: String(DEFAULT_RUN_HOURS) },
+                ],
                 [
                   'maxUnits',
                   'Maximum units per run',

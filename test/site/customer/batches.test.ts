@@ -24,6 +24,12 @@ async function sendForm(fields: Record<string, string>) {
   return customer.visitor.post(NEW, { operation: 'market.product', idempotencyKey, ...fields });
 }
 
+test.each(['x', '{}', '[1]'])('ignores the preview %s of no file', async (preview) => {
+  const page = await customer.visitor.get(`${NEW}?preview=${encodeURIComponent(preview)}`);
+  expect(page.status).toBe(200);
+  expect(page.text).not.toContain('first rows');
+});
+
 test('shows the price of a batch before it is created', async () => {
   const page = await sendForm({
     intent: 'price',

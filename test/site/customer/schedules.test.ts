@@ -81,7 +81,13 @@ test('a change without items changes the unit limit and the webhook of runs', as
   const { visitor, client } = await signedIn(souk);
   await client.post('/api/webhooks/secret', {});
   const saved = await sendForm({ intent: 'save', runHours: '3' }, { ...customer, visitor });
-  const change = { ...WEEKLY, items: '', intent: 'save', maxUnits: '500', webhook: 'https://example.com/hook' };
+  const change = {
+    ...WEEKLY,
+    items: '',
+    intent: 'save',
+    maxUnits: '500',
+    webhook: 'https://example.com/hook',
+  };
   const changed = await visitor.post(`${saved.path}/edit`, change);
   expect(changed.text).toContain('Maximum units per run 500');
   expect(changed.text).toContain('at most 2 units, 24 hours');
