@@ -53,7 +53,8 @@ export function openQueue<Data>(
       backoff: { type: 'exponential', delay: 500, jitter: 0.5 },
       removeOnComplete: true,
       removeOnFail: true,
-      sizeLimit: 64 * 1024,
+      // A body has at most 64 KiB; a job adds its own fields.
+      sizeLimit: 80 * 1024,
     },
   });
   queue.on('error', (error) => log.warn({ err: error, pool }, 'queue connection error'));

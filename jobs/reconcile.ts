@@ -4,7 +4,7 @@ import type { Settlements } from '../src/billing/settlement.ts';
 import { expirePacks, releaseOverdue } from '../src/billing/settlement.ts';
 import { POOL_NAMES } from '../src/operations/pools.ts';
 import type { ServiceClock } from '../src/platform/clock.ts';
-import { everyWithLease, type Renew } from '../src/platform/db/lease.ts';
+import { everyWithLease, keepLease, type Renew } from '../src/platform/db/lease.ts';
 import { isClockRight } from '../src/platform/db/pool.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { Stores } from '../src/platform/stores.ts';
@@ -38,7 +38,9 @@ export async function reconcile(deps: ReconcileDeps): Promise<void> {
  * work. The tasks have their own timers and leases, because only the second one needs Redis, and the third one may take long.
  */
 export function startReconciling(deps: ReconcileDeps): () => Promise<void> {
-  const reopen = ({ database, log }: ReconcileDeps) => reopenAfterFailOver(database, log);
+  // The audit reads whole tables, so that several at the same time would delay each other.
+  const reopen = ({ database, clock, log }: ReconcileDeps, renew: Renew) =>
+    keepLease(clock, renew, () => reopenAfterFailOver(database, log));
   const tasks = { release: releaseAndExpire, requeue, reopen };
   const stops = Object.entries(tasks).map(([name, task]) =>
     everyWithLease(deps, RECONCILE_EVERY_MS, 'failed to reconcile', {

@@ -151,17 +151,19 @@ export function billingModel(
   function refusal(order: readonly (Subscription | Pack)[], units: number, at: number): Verdict {
     const refuse = (reason: ErrorKind, remaining: number) =>
       ({ admitted: false, reason, remaining }) as const;
-    const [first] = order;
-    if (!first) {
+    const first = order.find((source) => source instanceof Subscription);
+    const total = order.reduce((sum, source) => sum + unitsLeft(source, at), 0);
+    if (!first && total === 0) {
       const offPeakOnly =
         subscriptions.some((own) => own.wallet === 'off_peak' && own.isValid(at)) ||
         packs.some((pack) => pack.wallet === 'off_peak' && pack.left > 0 && pack.isValid(at));
-      return refuse(offPeakOnly ? 'QUOTA_OFF_PEAK_ONLY' : 'QUOTA_NO_SUBSCRIPTION', 0);
+      const hasPack = packs.some((pack) => pack.isValid(at));
+      if (offPeakOnly) return refuse('QUOTA_OFF_PEAK_ONLY', 0);
+      return refuse(hasPack ? 'QUOTA_PACK_EXHAUSTED' : 'QUOTA_NO_SUBSCRIPTION', 0);
     }
-    const total = order.reduce((sum, source) => sum + unitsLeft(source, at), 0);
     if (total >= units) return refuse('QUOTA_MINUTE_EXCEEDED', 0);
     if (total > 0) return refuse('QUOTA_INSUFFICIENT_UNITS', total);
-    return refuse(first instanceof Pack ? 'QUOTA_PACK_EXHAUSTED' : first.whyEmpty(at), 0);
+    return refuse(first?.whyEmpty(at) ?? 'QUOTA_PACK_EXHAUSTED', 0);
   }
 
   return {

@@ -165,17 +165,22 @@ begin
         result.reason := 'QUOTA_MINUTE_EXCEEDED'; result.remaining := 0;
         result.wallet := sources[blocked].wallet; result.source := sources[blocked].source;
         result.reset_at := sources[blocked].minute_start + interval '1 minute';
-      elsif last >= first then
-        result.reason := case when total > 0 then 'QUOTA_INSUFFICIENT_UNITS' else sources[first].reason end;
-        result.wallet := sources[first].wallet; result.source := sources[first].source;
-        result.reset_at := case sources[first].reason
-          when 'QUOTA_MONTHLY_EXCEEDED' then (
-            select m.month_end from subscriptions s cross join lateral souk_month(s, at) as m where s.id = sources[first].source_id)
-          else sources[first].day_start + interval '24 hours'
-        end;
       else
-        select n.reason, n.wallet, n.reset_at into result.reason, result.wallet, result.reset_at
-        from souk_nothing_to_draw_on(account, at, window_start, window_end, zone) as n;
+        -- A subscription has units again at a time, and a pack that is used up never has.
+        i := first;
+        while total = 0 and i <= last and sources[i].source = 'pack' loop i := i + 1; end loop;
+        if i <= last then
+          result.reason := case when total > 0 then 'QUOTA_INSUFFICIENT_UNITS' else sources[i].reason end;
+          result.wallet := sources[i].wallet; result.source := sources[i].source;
+          result.reset_at := case sources[i].reason
+            when 'QUOTA_MONTHLY_EXCEEDED' then (
+              select m.month_end from subscriptions s cross join lateral souk_month(s, at) as m where s.id = sources[i].source_id)
+            else sources[i].day_start + interval '24 hours'
+          end;
+        else
+          select n.reason, n.wallet, n.source, n.reset_at into result.reason, result.wallet, result.source, result.reset_at
+          from souk_nothing_to_draw_on(account, at, window_start, window_end, zone) as n;
+        end if;
       end if;
       return next result; continue;
     end if;

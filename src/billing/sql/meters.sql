@@ -1,24 +1,33 @@
--- Returns why an account has no source for a call: its units are for another time of day, or it has none. reset_at is
--- the time at which its first source opens next, unless that source ends before.
+-- Returns why an account has no units for a call where no subscription is open, and packs that are open are used up: its units are
+-- for another time of day, its packs are used up, or it has none. reset_at is the time at which its first source opens next, unless
+-- that source ends before.
 create or replace function souk_nothing_to_draw_on(
   account bigint, at timestamptz, window_start time, window_end time, zone text
 )
-returns table (reason text, wallet wallet, reset_at timestamptz) language sql stable as $$
-  select
-    case when count(*) = 0 then 'QUOTA_NO_SUBSCRIPTION' else 'QUOTA_OFF_PEAK_ONLY' end,
-    case when count(*) > 0 then 'off_peak'::wallet end,
-    min(opening) filter (where opening < ends_at)
-  from (
-    select s.ends_at, souk_next_window_start(at, window_start, window_end, zone) as opening
-    from subscriptions s
-    where s.account_id = account and s.wallet = 'off_peak' and s.starts_at <= at and s.ends_at > at
+returns table (reason text, wallet wallet, source source_kind, reset_at timestamptz) language sql stable as $$
+  with valid as (
+    select k.wallet, k.valid_until as ends_at,
+      k.wallet = 'off_peak' and k.remaining_units > 0 and not souk_in_window(at, k.opens, k.closes, k.zone) as is_later,
+      souk_next_window_start(at, k.opens, k.closes, k.zone) as opening
+    from (
+      select k.*, coalesce(k.window_start, souk_nothing_to_draw_on.window_start) as opens,
+        coalesce(k.window_end, souk_nothing_to_draw_on.window_end) as closes,
+        coalesce(k.window_timezone, souk_nothing_to_draw_on.zone) as zone
+      from packs k where k.account_id = account and k.valid_from <= at and k.valid_until > at
+    ) as k
+  ),
+  later as (
+    select ends_at, opening from valid where is_later
     union all
-    select k.valid_until, souk_next_window_start(at, coalesce(k.window_start, souk_nothing_to_draw_on.window_start),
-      coalesce(k.window_end, souk_nothing_to_draw_on.window_end), coalesce(k.window_timezone, zone))
-    from packs k
-    where k.account_id = account and k.wallet = 'off_peak' and k.valid_from <= at and k.valid_until > at
-      and k.remaining_units > 0
-  ) as sources
+    select s.ends_at, souk_next_window_start(at, window_start, window_end, zone) from subscriptions s
+    where s.account_id = account and s.wallet = 'off_peak' and s.starts_at <= at and s.ends_at > at
+  )
+  select
+    case when is_later then 'QUOTA_OFF_PEAK_ONLY' when used is not null then 'QUOTA_PACK_EXHAUSTED' else 'QUOTA_NO_SUBSCRIPTION' end,
+    case when is_later then 'off_peak' else used end,
+    case when not is_later and used is not null then 'pack'::source_kind end,
+    case when is_later then (select min(opening) from later where opening < ends_at) end
+  from (select exists (select from later) as is_later, (select min(wallet) from valid) as used) as found
 $$;
 
 -- Adds the units and calls of draws to the meters of their sources. The caller holds the locks of all accounts

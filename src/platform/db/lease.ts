@@ -45,6 +45,26 @@ export async function withLease(
   return true;
 }
 
+/** Runs a part of a task that cannot renew its lease, because it waits for one long statement, and renews it meanwhile. */
+export async function keepLease<Result>(
+  clock: Clock,
+  renew: Renew,
+  part: () => Promise<Result>,
+): Promise<Result> {
+  // Without PostgreSQL the lease is lost, and so is the part.
+  const stop = every(clock, LEASE_MS / 3, () =>
+    renew().then(
+      () => {},
+      () => {},
+    ),
+  );
+  try {
+    return await part();
+  } finally {
+    await stop();
+  }
+}
+
 /**
  * Runs tasks every `everyMs`, each in one process at a time, until the returned function is called.
  * @param failure the line of the log if one fails.

@@ -50,6 +50,51 @@ test.for<[string, AccountOptions, Record<string, unknown>, string | undefined]>(
   },
 );
 
+/** Packs as `[wallet, units that are left]`. An off-peak one that is used up can be drawn on at any time of day. */
+test.for<[string, AccountOptions, [string, number][], string, string | null]>([
+  [
+    'units of an off-peak pack',
+    { plan: null },
+    [
+      ['general', 0],
+      ['off_peak', 5],
+    ],
+    'QUOTA_OFF_PEAK_ONLY',
+    '2026-03-04T11:00:00.000Z',
+  ],
+  [
+    'a plan whose day is used up',
+    { plan: { dailyLimit: 1 } },
+    [['off_peak', 0]],
+    'QUOTA_DAILY_EXCEEDED',
+    '2026-03-05T00:00:00.000Z',
+  ],
+  ['nothing else', { plan: null }, [['off_peak', 0]], 'QUOTA_PACK_EXHAUSTED', null],
+])(
+  'beside a used-up pack, an account with %s is refused for its reason',
+  async ([_, account, packs, code, resetAt], { souk }) => {
+    const { accountId, key } = await souk.account(account);
+    for (const [wallet, left] of packs)
+      await souk.database.query(
+        `insert into packs (account_id, wallet, total_units, remaining_units, rate_limit_per_minute, valid_from, valid_until,
+         window_start, window_end, window_timezone)
+       values ($1, $2, 5, $3, 100, $4, $5, $6, $7, $8)`,
+        [
+          accountId,
+          wallet,
+          left,
+          new Date(souk.clock.now()),
+          new Date(souk.clock.now() + 86_400_000),
+          ...(wallet === 'off_peak' && left === 0 ? ['00:00', '23:59', 'UTC'] : [null, null, null]),
+        ],
+      );
+    const client = souk.clientOf(key);
+    await client.get('/api/market/product?domain=1&asins=B00SPEND03');
+    const { status, json } = await client.get('/api/market/product?domain=1&asins=B00REFUSE4');
+    expect([status, json.code, json.metadata?.resetAt]).toEqual([429, code, resetAt]);
+  },
+);
+
 test('QUOTA_PACK_EXHAUSTED has no reset time, and a Retry-After of an hour', async ({ souk }) => {
   const { accountId, key } = await souk.account({ plan: null });
   await souk.database.query(

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { withLease } from '../../../src/platform/db/lease.ts';
+import { keepLease, withLease } from '../../../src/platform/db/lease.ts';
 import { TestClock } from '../../support/clock.ts';
 import { test as base } from '../../support/souk-test.ts';
 
@@ -55,4 +55,27 @@ test('another process takes over from one that was stopped, which then knows tha
   });
   expect(await ran).toBe(true);
   expect(hasTakenOver).toBe(true);
+});
+
+test('a process that waits for a long statement keeps its lease', async ({ attempt: { clock, run } }) => {
+  const others: boolean[] = [];
+  await run((renew) => {
+    let renewed = Promise.withResolvers<void>();
+    const noted = async () => {
+      const result = await renew();
+      renewed.resolve();
+      return result;
+    };
+    return keepLease(clock, noted, async () => {
+      for (let passed = 0; passed < 30_000; passed += 5_000) {
+        renewed = Promise.withResolvers();
+        clock.advance(5_000);
+        await renewed.promise;
+        // The loop sets its next timer after the step.
+        await new Promise(setImmediate);
+        others.push(await run(async () => {}));
+      }
+    });
+  });
+  expect(others).toEqual(Array(6).fill(false));
 });
