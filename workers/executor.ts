@@ -357,8 +357,9 @@ async function endJob(
   if (result instanceof SoukError) return endFailedCall(deps, job, toRecord(result), attempts);
   const ended = await endCall(deps, job, { units: result.units, answer: result.ref }, attempts);
   const [failure] = result.failures;
-  const lacksCharged = ended?.state === 'settled' && result.answer.meta.units < ended.unitsCharged;
-  return failure && lacksCharged ? refundLost(deps, job, toRecord(failure)) : { ended, error: null };
+  if (!failure || ended?.state !== 'settled') return { ended, error: null };
+  const lacksPaid = result.answer.meta.units < (await deps.settlements.paidFor(job));
+  return lacksPaid ? refundLost(deps, job, toRecord(failure)) : { ended, error: null };
 }
 
 /** Reports a failure to the operator, unless another call has shared it or the customer has caused it. */

@@ -149,7 +149,7 @@ function staleness(fetchedAt: number, now: number): Record<string, unknown> {
 
 export interface ProduceDeps extends HandlerContextDeps {
   answers: AnswerStore;
-  settlements: Pick<Settlements, 'chargeOf'>;
+  settlements: Pick<Settlements, 'paidFor'>;
   tracing: Tracing | null;
 }
 
@@ -280,8 +280,8 @@ async function store(
     // An earlier attempt may have stored, and charged, more than this one has found.
     const before = await answers.load(callId, OWN_ANSWER);
     if (before && before.meta.units > units) return before;
-    // No caller receives less than was charged: the call fails, and is refunded.
-    if (units < (await settlements.chargeOf({ accountId, callId }))) throw failure;
+    // No caller receives less than was paid: the call fails, and is refunded.
+    if (units < (await settlements.paidFor({ accountId, callId }))) throw failure;
   }
   await Promise.all([
     answers.putOwn({ accountId, callId, background }, own),

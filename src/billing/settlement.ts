@@ -64,11 +64,11 @@ export function createSettlements(database: Database, now: () => number, patienc
     end: (ending: Ending) => batcher.submit(ending),
     /** See `refundCall`. */
     refund: (call: CallName, error: ErrorRecord) => refundCall(database, call, error, now()),
-    /** Returns the units that a call was charged; 0: it has not been settled. */
-    async chargeOf({ accountId, callId }: CallName): Promise<number> {
+    /** Returns the units paid for the answer of a call, with those of the calls that it continues; 0: it has not been settled. */
+    async paidFor({ accountId, callId }: CallName): Promise<number> {
       const { rows } = await database.query<{ units: number }>({
-        name: 'charge-of',
-        text: `select units_charged as units from finished_calls where account_id = $1 and id = $2 and state = 'settled'`,
+        name: 'paid-for',
+        text: `select units_charged + coalesce(units_paid, 0) as units from finished_calls where account_id = $1 and id = $2 and state = 'settled'`,
         values: [accountId, callId],
       });
       return rows[0]?.units ?? 0;

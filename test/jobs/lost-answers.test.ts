@@ -226,6 +226,29 @@ test('refunds a job whose lost answer is made again without all of its products'
   await expectBalancesOfLedger(souk, account.accountId);
 });
 
+test('refunds a call that continued a partial answer, if its lost answer is made again without all that was paid', async ({
+  souk,
+  account,
+  client,
+  upstream,
+}) => {
+  const path = productOf('B0ANSWER13,B0ANSWER14,B0ANSWER15');
+  upstream.on('product', knowsAllBut('B0ANSWER15'));
+  expect((await client.get(path)).headers['x-units-consumed']).toBe('2');
+  upstream.on('product', knowsEveryProduct);
+  const { headers } = await client.get(`${path}&async=1`);
+  const callId = headers['x-job-id'] as string;
+  await client.get(`${headers.location}?wait=30`);
+  expect(await unitsUsed(client)).toBe(3);
+  await loseCaches(souk);
+  upstream.on('product', knowsAllBut('B0ANSWER14'));
+  expect((await client.get(`${headers.location}/result`)).status).toBe(202);
+  await souk.events.until('call.refunded', { callId });
+  expect((await client.get(`${headers.location}/result`)).status).toBe(502);
+  expect(await unitsUsed(client)).toBe(2);
+  await expectBalancesOfLedger(souk, account.accountId);
+});
+
 test('keeps the answer and the charge of a call if a later attempt of its job fails', async ({
   souk,
   account,
