@@ -222,7 +222,7 @@ export async function revokeKeys(
   return rows.map((key) => ({ ...key, state: stateOf(key, now) })).sort((a, b) => a.id - b.id);
 }
 
-/** Revokes the keys of an account and its test account that a person has created. */
+/** Revokes the keys of an account and its test account that a person has created, and those that were created with these keys. */
 export async function revokeKeysOf(
   database: Queryable,
   liveAccountId: number,
@@ -230,9 +230,16 @@ export async function revokeKeysOf(
   now: number,
 ): Promise<void> {
   await database.query(
-    `update api_keys set revoked_at = coalesce(revoked_at, $3)
-     where purpose = 'customer' and person_id = $2
-       and account_id in (select id from accounts where id = $1 or live_account_id = $1)`,
+    `with recursive all_keys as (
+       select k.id, k.person_id, k.created_by from api_keys k join accounts a on a.id = k.account_id
+       where k.purpose = 'customer' and (a.id = $1 or a.live_account_id = $1)
+     ),
+     theirs as (
+       select id from all_keys where person_id = $2
+       union
+       select k.id from all_keys k join theirs t on k.created_by = t.id
+     )
+     update api_keys set revoked_at = coalesce(revoked_at, $3) where id in (select id from theirs)`,
     [liveAccountId, personId, new Date(now)],
   );
 }

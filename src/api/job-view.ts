@@ -215,7 +215,7 @@ export async function sendJob(
   call: Call,
   status: 200 | 202 = 200,
 ): Promise<FastifyReply> {
-  if (call.state === 'reserved') reply.header('retry-after', PENDING_RETRY_SECONDS);
+  if (status === 202 || call.state === 'reserved') reply.header('retry-after', PENDING_RETRY_SECONDS);
   const facts = { unitsConsumed: 0, jobId: call.callId };
   const envelope = status === 202 ? ACCEPTED : {};
   return sendEnvelope(reply, status, await jobView(deps, call), { ...envelope, facts });

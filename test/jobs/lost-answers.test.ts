@@ -88,7 +88,8 @@ test('an async call that joins a cached answer keeps its result without it', asy
 
 /** Polls the result of a job, which Redis has lost, until it has been made again. */
 async function madeAgain(client: Client, job: string): Promise<Reply> {
-  expect((await client.get(`${job}/result`)).status).toBe(202);
+  const { status, headers } = await client.get(`${job}/result`);
+  expect([status, headers['retry-after']]).toEqual([202, '1']);
   await expect.poll(async () => (await client.get(`${job}/result`)).status).toBe(200);
   return client.get(`${job}/result`);
 }
