@@ -73,6 +73,26 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
+/** Returns what a request is answered with: the envelope, a table as text, or a file. */
+function answerOf({ url, body }: ExampleRequest): 'json' | 'text' | 'file' {
+  const { pathname, searchParams } = new URL(url, EXAMPLE_ADDRESS);
+  const format = searchParams.get('format') ?? (body as { format?: unknown } | undefined)?.format;
+  if (format === 'csv' || format === 'ndjson') return 'text';
+  return format === 'xlsx' || format === 'parquet' || pathname.endsWith('/graphimage') ? 'file' : 'json';
+}
+
+const TYPE_SCRIPT_READS = {
+  json: 'const { data } = await response.json();',
+  text: 'const table = await response.text();',
+  file: 'const file = Buffer.from(await response.arrayBuffer());',
+};
+
+const PYTHON_READS = {
+  json: 'data = response.json()["data"]',
+  text: 'table = response.text',
+  file: 'file = response.content',
+};
+
 function typeScriptExample({ request, baseUrl, apiKey = KEY_PLACEHOLDER }: ExampleOf): string {
   const { method, url, body } = request;
   const headers = [
@@ -86,7 +106,7 @@ function typeScriptExample({ request, baseUrl, apiKey = KEY_PLACEHOLDER }: Examp
   ];
   const address = JSON.stringify(`${baseUrl}${url}`);
   const call = options.length === 0 ? address : `${address}, {\n${options.join('\n')}\n}`;
-  return `const response = await fetch(${call});\nconst { data } = await response.json();`;
+  return `const response = await fetch(${call});\n${TYPE_SCRIPT_READS[answerOf(request)]}`;
 }
 
 /** A number of JavaScript would lose the last digits of a long id. */
@@ -103,7 +123,7 @@ function pythonExample({ request, baseUrl, apiKey = KEY_PLACEHOLDER }: ExampleOf
     ...(body === undefined ? [] : [`json=${pythonLiteral(body)}`]),
   ];
   const call = `requests.${method.toLowerCase()}(\n${lines.map((line) => `    ${line},\n`).join('')})`;
-  return `import requests\n\nresponse = ${call}\ndata = response.json()["data"]`;
+  return `import requests\n\nresponse = ${call}\n${PYTHON_READS[answerOf(request)]}`;
 }
 
 const PYTHON_WORDS = new Map<unknown, string>([

@@ -73,6 +73,17 @@ sys.modules["requests"] = types.SimpleNamespace(post=post)
     expect(printed).toContain('9007199254740993');
   });
 
+  test.each([
+    ['a table as text', '/api/market/product?format=csv', 'response.text()', 'response.text'],
+    ['a table as a file', '/api/market/product?format=xlsx', 'response.arrayBuffer()', 'response.content'],
+    ['a picture', '/api/market/graphimage?asin=B0PICTURE1', 'response.arrayBuffer()', 'response.content'],
+    ['the data', '/api/market/product?format=json', 'response.json()', 'response.json()'],
+  ])('read %s as what it is', (_, url, typeScript, python) => {
+    const request = { method: 'GET', url };
+    const html = renderToString(h(CallExamples, { id: 'x', request, baseUrl: 'http://127.0.0.1:9' }));
+    expect(html.match(/response\.\w+(\(\))?(?!\w)/g)).toEqual([typeScript, python]);
+  });
+
   test('with curl keep the digits of a long id', () => {
     expect(curlExample(example)).toContain('9007199254740993');
   });
