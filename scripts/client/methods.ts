@@ -1,3 +1,4 @@
+import { LONGEST_POLL_SECONDS } from '../../src/api/job-view.ts';
 import { openApiDocument } from '../../src/api/openapi/document.ts';
 import type {
   Method,
@@ -43,6 +44,13 @@ const MARGIN_SECONDS = 15;
 const FREE_SECONDS = 30;
 /** A worker may take a minute to read a batch, and a gateway some time for a large schedule. */
 const UPLOAD_SECONDS = 90;
+
+/** The limits of other free requests that wait in the service: for the end of a job, or for a worker. */
+const WAITING_SECONDS: Readonly<Record<string, number>> = {
+  getJob: LONGEST_POLL_SECONDS + MARGIN_SECONDS,
+  runSchedule: UPLOAD_SECONDS,
+  runTracker: UPLOAD_SECONDS,
+};
 
 /** The POST endpoints that a client may repeat after a failure: they change nothing, or recognise a repeated request by its key. */
 const REPEATS: Readonly<Record<string, ClientMethod['repeats']>> = {
@@ -92,9 +100,9 @@ function methodOf(path: string, method: Method, described: OperationObject): Cli
   };
 }
 
-function freeSecondsOf({ tags, requestBody }: OperationObject): number {
+function freeSecondsOf({ operationId, tags, requestBody }: OperationObject): number {
   const isUpload = requestBody !== undefined && ['batches', 'schedules', 'trackers'].includes(tags[0] ?? '');
-  return isUpload ? UPLOAD_SECONDS : FREE_SECONDS;
+  return WAITING_SECONDS[operationId] ?? (isUpload ? UPLOAD_SECONDS : FREE_SECONDS);
 }
 
 function repeatsOf(method: Method, { operationId, ...described }: OperationObject): ClientMethod['repeats'] {

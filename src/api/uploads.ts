@@ -17,7 +17,7 @@ import type { UploadPace, UploadTurns } from './limits/upload-limits.ts';
 export const UPLOAD_LIMIT_BYTES = 16 * 1024 * 1024;
 
 /** How long a worker may take to process an upload. */
-const REPLY_TIMEOUT_MS = MINUTE_MS;
+export const REPLY_TIMEOUT_MS = MINUTE_MS;
 
 export const dryRunQuery = z.object({
   dryRun: boolean()

@@ -14,6 +14,8 @@ import { backoff, type FailedAttempt, pauseBeforeRetry } from '../../clients/typ
 import { isCurrent, OPERATIONS_FILE, SCHEMAS_FILE } from '../../scripts/client/files.ts';
 import { clientMethods } from '../../scripts/client/methods.ts';
 import { operationsFile } from '../../scripts/client/operations.ts';
+import { LONGEST_POLL_SECONDS } from '../../src/api/job-view.ts';
+import { REPLY_TIMEOUT_MS } from '../../src/api/uploads.ts';
 import { BODY, SECRET, signedHeaders } from '../support/signed-webhook.ts';
 
 describe('generated files', () => {
@@ -29,6 +31,16 @@ describe('generated files', () => {
   test('a method has the name of its operation, without hyphens', () => {
     for (const { name, operation } of clientMethods())
       if (operation) expect(name.toLowerCase()).toBe(operation.replaceAll('-', ''));
+  });
+
+  test.each([
+    ['jobs.get', LONGEST_POLL_SECONDS],
+    ['batches.create', REPLY_TIMEOUT_MS / 1_000],
+    ['schedules.run', REPLY_TIMEOUT_MS / 1_000],
+    ['trackers.run', REPLY_TIMEOUT_MS / 1_000],
+  ])('%s waits for longer than the service may take, which is %i s', (method, longestSeconds) => {
+    const { timeoutSeconds } = clientMethods().find(({ name }) => name === method) ?? {};
+    expect(timeoutSeconds).toBeGreaterThanOrEqual(longestSeconds + 15);
   });
 
   test('the version is that of the package', () => {

@@ -1631,7 +1631,7 @@ class Jobs(Group):
         wait: Seconds to wait for the job to end
         """
         return self._calls.answer(
-            ("GET", "/api/jobs/{id}", 30, "always", "params", "", "jobs.get"),
+            ("GET", "/api/jobs/{id}", 75, "always", "params", "", "jobs.get"),
             {"id": id, "wait": wait},
             timeout=timeout,
         )
@@ -2076,7 +2076,7 @@ class Schedules(Group):
         """Runs a schedule now.
         """
         return self._calls.answer(
-            ("POST", "/api/schedules/{id}/run", 30, "never", "nothing", "", "schedules.run"),
+            ("POST", "/api/schedules/{id}/run", 90, "never", "nothing", "", "schedules.run"),
             {"id": id},
             timeout=timeout,
         )
@@ -2394,7 +2394,7 @@ class Trackers(Group):
         """Checks the products, keywords or screen of a tracker now.
         """
         return self._calls.answer(
-            ("POST", "/api/trackers/{id}/run", 30, "never", "nothing", "", "trackers.run"),
+            ("POST", "/api/trackers/{id}/run", 90, "never", "nothing", "", "trackers.run"),
             {"id": id},
             timeout=timeout,
         )
