@@ -118,12 +118,19 @@ test('does not repeat a request whose effect would happen twice', async ({ api, 
   expect((await api.schedules.list()).schedules).toHaveLength(1);
 });
 
-test('repeats a lost batch with the same key, so that one is created', async ({ api, proxy }) => {
-  proxy.next('/api/batches', { kind: 'lose' });
-  const { batchId } = await api.batches.create(callsOf([newAsin()]) as never);
-  const { batches } = await api.batches.list();
-  expect(batches.map((one) => one.batchId)).toEqual([batchId]);
-});
+test.for([
+  ['without a key', {}],
+  ['with an undefined key', { idempotencyKey: undefined }],
+  ['with a key', { idempotencyKey: 'monday' }],
+] as const)(
+  'repeats a lost batch %s with the same key, so that one is created',
+  async ([, key], { api, proxy }) => {
+    proxy.next('/api/batches', { kind: 'lose' });
+    const { batchId } = await api.batches.create({ ...callsOf([newAsin()]), ...key } as never);
+    const { batches } = await api.batches.list();
+    expect(batches.map((one) => one.batchId)).toEqual([batchId]);
+  },
+);
 
 test('a batch file continues its batch after an interruption, refuses other items, and leaves nothing after a refusal', async ({
   api,

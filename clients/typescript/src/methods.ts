@@ -55,7 +55,7 @@ function requestOf(
   };
   const hasBody = method === 'POST' || method === 'PATCH';
   // The service returns the same batch for the same key, so that a repetition creates no second one.
-  const key = name === 'batches.create' ? { idempotencyKey: crypto.randomUUID() } : {};
+  if (name === 'batches.create') rest.idempotencyKey ??= crypto.randomUUID();
   return {
     method,
     path: filled,
@@ -65,6 +65,6 @@ function requestOf(
     headers,
     query: hasBody ? callOptions : { ...rest, ...callOptions },
     // Also without parameters: the service then names those that are missing.
-    ...(hasBody && takes === 'params' ? { body: { ...key, ...rest } } : {}),
+    ...(hasBody && takes === 'params' ? { body: rest } : {}),
   };
 }
