@@ -95,6 +95,13 @@ test('repeats a call whose answer got lost; it is charged once', async ({ api, p
   expect((await api.jobs.list()).jobs).toHaveLength(1);
 });
 
+test('counts a call whose answer a proxy has replaced by its own page', async ({ api, proxy }) => {
+  proxy.next('/api/market/product', { kind: 'lose', status: 504 });
+  const { meta } = await api.market.product(ask(newAsin())).withMeta();
+  expect(meta).toMatchObject({ isDeduplicated: true, units: 1 });
+  expect(api.units.spent).toBe(1);
+});
+
 test('waits as long as a 429 or 503 says', async ({ api, proxy, pauses }) => {
   const body = JSON.stringify({ code: 'BUSY', msg: 'busy', data: null });
   proxy.next('/api/quota', { kind: 'answer', status: 503, headers: { 'retry-after': '7' }, body });

@@ -10,8 +10,8 @@ import { closeServer } from './close-server.ts';
 
 /** What happens to a request on its way to a gateway, or to the answer on its way back. */
 export type Fault =
-  /** The request arrives, and the connection breaks before the answer. */
-  | { kind: 'lose' }
+  /** The request arrives, and the connection breaks before the answer, or something else answers with this status and a page. */
+  | { kind: 'lose'; status?: number }
   /** The connection breaks after this many bytes of the answer. */
   | { kind: 'cut'; afterBytes: number }
   /** Nothing is answered. */
@@ -57,7 +57,7 @@ export async function openFaultProxy(target: () => string): Promise<FaultProxy> 
     }
     // Bytes and lines are counted in what the caller reads.
     forward(request, response, { ...headers, 'accept-encoding': 'identity' }, (answer) => {
-      if (fault.kind === 'lose') answer.resume().on('end', () => response.destroy());
+      if (fault.kind === 'lose') answer.resume().on('end', () => lose(response, fault.status));
       else if (fault.kind === 'cut') cut(answer, begin(answer, response), fault.afterBytes);
       else stall(answer, response, fault);
     });
@@ -92,6 +92,11 @@ function begin({ statusCode, headers }: IncomingMessage, response: ServerRespons
   response.writeHead(statusCode ?? 500, headers);
   response.flushHeaders();
   return response;
+}
+
+function lose(response: ServerResponse, status?: number): void {
+  if (status === undefined) response.destroy();
+  else response.writeHead(status).end('<html>a proxy</html>');
 }
 
 function pass(answer: IncomingMessage, response: ServerResponse): void {

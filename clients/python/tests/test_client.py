@@ -113,9 +113,14 @@ class Retries(WithService):
 
     def test_asks_for_the_units_of_a_call_whose_answer_was_lost(self) -> None:
         joined = {"X-Deduplicated": "true", "X-Units-Consumed": "0", "X-Job-Id": "j1"}
-        self.answer(Scripted(data={}, cut=5), Scripted(data={}, headers=joined), Scripted(data={"unitsCharged": 4}))
-        self.assertEqual(self.souk.market.deal(domainId=1, priceTypes=[0], dateRange=1).meta.units, 4)
-        self.assertEqual(self.souk.units.spent, 4)
+        for lost in (Scripted(data={}, cut=5), Scripted(504, headers={}, body=b"<html>a proxy</html>")):
+            with self.subTest(status=lost.status):
+                self.service = FakeService()
+                self.addCleanup(self.service.close)
+                souk = self.service.client()
+                self.answer(lost, Scripted(data={}, headers=joined), Scripted(data={"unitsCharged": 4}))
+                self.assertEqual(souk.market.deal(domainId=1, priceTypes=[0], dateRange=1).meta.units, 4)
+                self.assertEqual(souk.units.spent, 4)
 
     def test_sends_a_batch_again_with_the_same_key(self) -> None:
         self.answer(Scripted(data={}, cut=5), Scripted(data={"batchId": "b"}))

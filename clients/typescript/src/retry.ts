@@ -66,9 +66,10 @@ export function backoff(attempts: number, random: number): number {
   return longestMs * (0.5 + random / 2);
 }
 
-/** Whether the service may have accepted the request although the caller has no answer. */
+/** Whether the service may have accepted the request although the caller has no answer, or only the page of a proxy. */
 export function isLost(error: unknown): boolean {
-  return error instanceof ConnectionError || error instanceof TimeoutError;
+  if (error instanceof ConnectionError || error instanceof TimeoutError) return true;
+  return error instanceof SoukError && error.code === 'UNEXPECTED_ANSWER' && (error.status ?? 0) >= 500;
 }
 
 function isPassing(error: unknown): error is SoukError {

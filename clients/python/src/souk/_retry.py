@@ -67,8 +67,10 @@ def backoff(count: int, random: float) -> float:
 
 
 def is_lost(error: SoukError) -> bool:
-    """Whether the service may have accepted the request although the caller has no answer."""
-    return isinstance(error, ConnectionFailedError)
+    """Whether the service may have accepted the request although the caller has no answer, or only the page of a proxy."""
+    if isinstance(error, ConnectionFailedError):
+        return True
+    return error.code == "UNEXPECTED_ANSWER" and (error.status or 0) >= 500
 
 
 def _is_passing(error: SoukError) -> bool:
