@@ -12,7 +12,7 @@ export function operationsFile(): string {
   const groups = [...new Set(methods.map(groupOf))];
   const names = operationNames();
   return `${headOf('')}import type { components } from './schemas.ts';
-import type { Call, CallWithoutParams, Free, FreeOrTable, FreeWithoutParams, List, ListOrTable, OfId, OfIdWith, Plain } from '../method-types.ts';
+import type { Call, CallWithoutParams, Free, FreeOrTable, FreeWithoutParams, List, ListCall, ListOrTable, OfId, OfIdWith, Plain } from '../method-types.ts';
 
 export type Schemas = components['schemas'];
 
@@ -99,6 +99,8 @@ function methodType(method: ClientMethod): string {
   const isTable = (parameters?.properties?.format as JsonSchema | undefined)?.enum?.includes('json');
   if (isTable && entries) return `ListOrTable<${params}, ${data}, ${data}['${entries}'][number]>`;
   if (isTable) return `FreeOrTable<${params}, ${data}>`;
+  if (entries && isCall(method))
+    return `ListCall<${params}, ${data}, ${data}['${entries}'][number], OperationTables['${operation}']>`;
   if (entries)
     return `List<${hasId ? '[id: string]' : '[]'}, ${params}, ${data}, ${data}['${entries}'][number]>`;
   if (hasId) return params ? `OfIdWith<${params}, ${data}>` : `OfId<${data}>`;

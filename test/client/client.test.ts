@@ -260,6 +260,22 @@ test('a download continues after broken connections, and is opened by its id', a
   await expect(api.files.get(crypto.randomUUID())).rejects.toBeInstanceOf(NotFoundError);
 });
 
+test('a list that costs units is read by page and by entry, and returns a price or a table by its options', async ({
+  souk,
+  api,
+}) => {
+  const terms = ['garden hose', 'garden lamp'];
+  const rows = terms.map((term, i) => ({ term, rank: i + 1 }));
+  await load(souk.database, 'us', csvReport('2026-04-11', rows));
+  const params = { country: 'us', limit: 1 } as const;
+  const found: string[] = [];
+  for await (const { keyword } of api.research.screen(params, { maxUnits: 1 })) found.push(keyword);
+  expect(found).toEqual(terms);
+  const { units } = await api.research.screen(params, { dryRun: true });
+  const table = await api.research.screen(params, { format: 'csv', table: 'terms' });
+  expect([units, (await table.text()).split('\n')[1]]).toEqual([1, expect.stringContaining('garden hose')]);
+});
+
 testWithHeldProducts(
   'yields the states of a job until its end, across a broken connection',
   async ({ souk, account, release }) => {

@@ -65,6 +65,16 @@ export type List<Ids extends unknown[], Params, Page, Entry> = (
   ...args: [...Ids, params?: Params, options?: RequestOptions]
 ) => ListAnswer<Page, Entry>;
 
+/** A list whose pages cost units: the options ask for the price or a table of one page instead. */
+export type ListCall<Params, Page, Entry, Tables extends string = never> = <
+  const Options extends CallOptions<Tables> = Record<never, never>,
+>(
+  params: Params,
+  options?: Options,
+) => Options extends { dryRun: true } | { format: TableFormat }
+  ? Answer<ResultOf<Page, Options>>
+  : ListAnswer<Page, Entry>;
+
 type AsTable<Params> = Params & { format: TableFormat };
 
 type AsJson<Params> = Omit<Params, 'format'> & { format?: 'json' | undefined };
