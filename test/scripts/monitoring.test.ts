@@ -38,6 +38,11 @@ test.for(RULES)('$name reads metrics that exist, by labels that they have', ({ s
     expect([...labels, 'instance']).toContain(name);
 });
 
+test('a pool without a worker, whose wait is +Inf, does not fire SoukQueueWait', () => {
+  const { shown } = RULES.find(({ name }) => name === 'SoukQueueWait') ?? {};
+  expect(shown).toContain('souk_queue_expected_wait_seconds < +Inf');
+});
+
 test('each runbook belongs to an alert', () => {
   const written = readdirSync('docs/operating/runbooks').map((name) => name.replace('.md', ''));
   expect(written.sort()).toEqual([...new Set(RULES.map(({ runbook }) => runbook))].sort());
