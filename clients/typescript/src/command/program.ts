@@ -101,7 +101,7 @@ export function createProgram(terminal: Terminal): Command {
 
   program
     .command('jobs')
-    .description('Lists the jobs of the last day, newest first.')
+    .description('Lists the jobs of the last 7 days, newest first.')
     .addOption(new Option('--state <state>', 'only jobs in this state').choices(JOB_STATES))
     .option('--limit <jobs>', 'number of jobs', wholeNumber, 20)
     .addOption(output())
