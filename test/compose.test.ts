@@ -70,6 +70,24 @@ test('PostgreSQL and Redis keep their data on volumes', () => {
   expect(services.postgres?.image).toMatch(/^postgres:\d+/);
 });
 
+test('PostgreSQL accepts the most connections of all services, and of two more workers', () => {
+  const scaling = readFileSync(new URL('../docs/operating/scaling.md', import.meta.url), 'utf8');
+  const figures = /gateway opens at most (\d+) .*?; a worker (\d+),.*? or (\d+) if .*? opens (\d+) more/.exec(
+    scaling,
+  );
+  const [gateway, worker, withReports, testReports] = (figures ?? []).slice(1).map(Number) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  const workers = Object.keys(services).filter((name) => name.startsWith('worker-')).length + 2;
+  const most = gateway + (workers - 1) * worker + withReports + testReports;
+  const [, limit] = /^max_connections=(\d+)$/.exec(services.postgres?.command?.at(-1) ?? '') ?? [];
+  // PostgreSQL reserves three, and commands of the operator need a few.
+  expect(Number(limit)).toBeGreaterThanOrEqual(most + 10);
+});
+
 test('each pool has one worker service that serves it and nothing else', () => {
   const workers = Object.values(services).filter(({ command }) => command?.includes('dist/workers/main.js'));
   const served = workers.map((worker) => worker.environment?.WORKER_POOLS);
