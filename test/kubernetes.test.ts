@@ -12,7 +12,7 @@ import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { registerCommands } from '../src/cli/program.ts';
 import { describeSettings, readConfig } from '../src/config/config.ts';
-import { WORKER_POOL_NAMES } from '../src/operations/pools.ts';
+import { BATCH_POOL, WORKER_POOL_NAMES } from '../src/operations/pools.ts';
 
 const FOLDER = new URL('../deploy/kubernetes/', import.meta.url);
 const read = (file: string) => readFileSync(new URL(file, FOLDER), 'utf8');
@@ -39,7 +39,7 @@ test.each(FILES.filter((file) => file !== 'pod.yaml'))('%s is valid by the schem
   expect(() => new Deployment(wrong).validate()).toThrow('replicas must be integer');
 });
 
-test('each pool has a folder with its name as suffix and label, which the template and its autoscaler read', () => {
+test('each pool has a folder with its name as suffix and label, which the template and the autoscaler of a pool of calls read', () => {
   const folders = readdirSync(new URL('workers/', FOLDER)).filter((name) => name !== 'base');
   expect(folders.toSorted()).toEqual(WORKER_POOL_NAMES.toSorted());
   for (const pool of folders) {
@@ -51,7 +51,7 @@ test('each pool has a folder with its name as suffix and label, which the templa
     expect({ resources, nameSuffix, labels }).toEqual({
       resources: ['../base'],
       nameSuffix: `-${pool}`,
-      labels: [{ pairs: { pool }, includeSelectors: true, fields }],
+      labels: [{ pairs: { pool }, includeSelectors: true, ...(pool !== BATCH_POOL && { fields }) }],
     });
   }
   expect(containerOf(worker).env).toContainEqual({
@@ -61,6 +61,15 @@ test('each pool has a folder with its name as suffix and label, which the templa
   expect(JSON.stringify(worker)).toContain(
     '"metric":{"name":"souk_queue_expected_wait_seconds","selector":{"matchLabels":{}}}',
   );
+});
+
+test('the pool of batches, which has no expected wait, is scaled by processor use like gateways', () => {
+  const { patches } = parse(read(`workers/${BATCH_POOL}/kustomization.yaml`)) as { patches: Patch[] };
+  const { patch = '' } = patches.find(({ target }) => target?.kind === 'HorizontalPodAutoscaler') ?? {};
+  const ofGateway = gateway.find(({ kind }) => kind === 'HorizontalPodAutoscaler') as
+    | { spec: { metrics: unknown } }
+    | undefined;
+  expect(parse(patch)).toEqual([{ op: 'replace', path: '/spec/metrics', value: ofGateway?.spec.metrics }]);
 });
 
 test('kustomization.yaml applies every file but the example of secrets, and every pool', () => {
