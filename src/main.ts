@@ -1,11 +1,10 @@
 import { collectDefaultMetrics } from 'prom-client';
 import { pictureRoutes } from '../demo/pictures/drawing.ts';
 import { parseWindow } from './billing/wallets.ts';
-import { mcpSettings, readConfig, readPayments, requireSettings, testModeOf } from './config/config.ts';
+import { mcpSettings, readConfig, requireSettings, testModeOf } from './config/config.ts';
 import { accountLimits, requestLimits, webhookLimits } from './config/limits.ts';
-import { mailOf } from './config/mail.ts';
 import { hasDemoPictures, providersOf } from './config/providers.ts';
-import { openIdOf } from './config/single-sign-on.ts';
+import { gatewaySettings } from './config/start-up.ts';
 import { openGateway, type RunningGateway } from './gateway/open-gateway.ts';
 import { databaseClock } from './platform/db/pool.ts';
 import { createLogger } from './platform/log.ts';
@@ -44,15 +43,13 @@ await runProcess('gateway', async (env) => {
       pages: {
         publicUrl: config.PUBLIC_URL,
         offeredBy: { name: config.OPERATOR_NAME ?? null, links: config.OPERATOR_LINKS ?? [] },
-        payments: readPayments(config),
+        ...gatewaySettings(config),
         tokenPrice: config.UPSTREAM_TOKEN_PRICE,
         supportGrantUnits: config.SUPPORT_GRANT_UNITS,
         signUpsPerHour: config.SIGN_UPS_PER_HOUR,
         trials: config.TRIALS,
         hasDemoPictures: hasDemoPictures(config),
         pictureRoutes,
-        mail: mailOf(config),
-        openId: openIdOf(config),
       },
       operator: { adminToken: config.ADMIN_TOKEN, metricsToken: config.METRICS_TOKEN },
       mcp: mcpSettings(config),

@@ -1,11 +1,9 @@
 import { collectDefaultMetrics } from 'prom-client';
 import { parseWindow } from '../src/billing/wallets.ts';
-import { alertReceiversOf } from '../src/config/alerts.ts';
-import { readConfig, requireSettings, stripeSettings, testModeOf } from '../src/config/config.ts';
-import { accountLimits, retentionSettings, webhookLimits } from '../src/config/limits.ts';
-import { mailSenderOf } from '../src/config/mail.ts';
+import { readConfig, requireSettings, testModeOf } from '../src/config/config.ts';
+import { accountLimits, webhookLimits } from '../src/config/limits.ts';
 import { providersOf } from '../src/config/providers.ts';
-import { credentialsFor } from '../src/config/selling-partner.ts';
+import { workerSettings } from '../src/config/start-up.ts';
 import { databaseClock } from '../src/platform/db/pool.ts';
 import { createLogger } from '../src/platform/log.ts';
 import { runProcess } from '../src/platform/process.ts';
@@ -23,8 +21,6 @@ await runProcess('worker', async (env) => {
     log.warn({ reason }, 'failed to send traces'),
   );
   const clock = databaseClock();
-  const { ABA_FETCH_COUNTRIES: sites } = config;
-  const mail = mailSenderOf(config);
   const worker = await openWorker(
     {
       databaseUrl: config.DATABASE_URL,
@@ -38,16 +34,12 @@ await runProcess('worker', async (env) => {
       providers: providersOf(config),
       pools: config.WORKER_POOLS,
       largeJobs: { logLevel: config.LOG_LEVEL, tracesUrl: config.OTEL_EXPORTER_OTLP_ENDPOINT },
-      reportFetches: sites && { sites, credentials: credentialsFor(config, sites) },
       webhooks: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, limits: webhookLimits(config) },
       startTestProvider: testModeOf(config) ? startDemoProcess : undefined,
       testReports: TEST_REPORTS_SIZE,
       secretKeys: config.SECRET_KEY,
       accountLimits: accountLimits(config),
-      retention: retentionSettings(config),
-      mail,
-      alerts: alertReceiversOf(config, mail),
-      stripe: stripeSettings(config),
+      ...workerSettings(config),
       offPeak: parseWindow(config.OFF_PEAK_WINDOW, config.OFF_PEAK_TIMEZONE),
     },
     clock,

@@ -72,6 +72,19 @@ test('checks nothing else if a setting is invalid', async () => {
   expect(await diagnosis({ PORT: 'x' })).toMatchObject({ code: 1, states: { settings: 'failed' } });
 });
 
+test.each([
+  ['MAIL_FROM is set: set PUBLIC_URL', { MAIL_FROM: 'souk@souk.example' }],
+  ['MAIL_FROM is set: set SMTP_URL', { MAIL_FROM: 'souk@souk.example', PUBLIC_URL: 'https://souk.example' }],
+  ['PAYMENTS is stripe: set STRIPE_SECRET_KEY', { PAYMENTS: 'stripe' }],
+  ['ALERT_MAIL is set: set MAIL_FROM', { ALERT_MAIL: 'ops@souk.example' }],
+  ['LIMITS: LEDGER_KEPT_MONTHS must be', { LIMITS: '{"LEDGER_KEPT_MONTHS": 12, "CALLS_KEPT_MONTHS": 24}' }],
+  ['Not set: SP_API_CLIENT_ID', { ABA_FETCH_COUNTRIES: 'us' }],
+])('refuses settings with which a process does not start: %s', async (message, settings) => {
+  const { code, states, messages } = await diagnosis(settings);
+  expect([code, states]).toEqual([1, { ...WELL, settings: 'failed' }]);
+  expect(messages.settings).toContain(message);
+});
+
 test('names each service that cannot be reached, and omits the checks that need it', async () => {
   const nowhere = `127.0.0.1:${await freePort()}`;
   const { code, states, messages } = await diagnosis({

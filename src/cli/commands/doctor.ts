@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { createOpenId, OpenIdFailed, type OpenIdSettings } from '../../accounts/openid.ts';
 import { listBookFaults, readGuard } from '../../billing/book-guard.ts';
 import { type Config, readConfig } from '../../config/config.ts';
-import { openIdOf } from '../../config/single-sign-on.ts';
+import { gatewaySettings, workerSettings } from '../../config/start-up.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { migrationNames } from '../../platform/db/migrate.ts';
 import { type Database, openDatabase } from '../../platform/db/pool.ts';
@@ -67,7 +67,9 @@ async function runChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
   let openId: OpenIdSettings | null | undefined;
   await check('settings', async () => {
     config = readConfig(env);
-    openId = openIdOf(config);
+    openId = gatewaySettings(config).openId;
+    // Only workers have the key. The settings of a gateway lack others that workers need.
+    if (config.KEEPA_API_KEY) workerSettings(config);
     return { message: 'valid' };
   });
   if (!config) return checks;
