@@ -131,6 +131,16 @@ test('names promises that an audit of the books has found broken', async () => {
   expect(messages.books).toMatch(`not kept: units add up (account ${accountId})`);
 });
 
+test('warns where the key of the data provider is not set, as in a gateway, whose settings are valid without those of workers', async () => {
+  const { code, states, messages } = await diagnosis({
+    KEEPA_API_KEY: '',
+    MAIL_FROM: 'souk@souk.example',
+    PUBLIC_URL: 'https://souk.example',
+  });
+  expect([code, states]).toEqual([0, { ...WELL, 'data provider': 'warning' }]);
+  expect(messages['data provider']).toMatch(/^KEEPA_API_KEY is not set.* Run this where workers run/);
+});
+
 test('names each setting that is missing', async () => {
   const { code, messages } = await diagnosis({ DATABASE_URL: '', REDIS_URL: '', KEEPA_API_KEY: '' });
   expect(code).toBe(1);
