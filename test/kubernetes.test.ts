@@ -81,6 +81,13 @@ test('kustomization.yaml applies every file but the example of secrets, and ever
   expect(new Set(names), 'pod.yaml completes the container of this name').toEqual(new Set(['souk']));
 });
 
+test('an upgrade by the documents first applies the migrations, and nothing else', () => {
+  const [, label = '', value] = /--selector (\S+)=(\S+)/.exec(read('../../docs/operating/install.md')) ?? [];
+  const files = ['settings.yaml', ...FILES.filter((file) => file !== 'pod.yaml')];
+  const applied = files.flatMap(documentsOf).filter(({ metadata }) => metadata.labels?.[label] === value);
+  expect(applied.map(({ kind, metadata }) => [kind, metadata.name])).toEqual([['Job', 'souk-migrate']]);
+});
+
 test('pods have probes, time to stop, replacements during an update, and a limit of memory but not of processor time', () => {
   expect(containerOf(gateway)).toMatchObject({
     livenessProbe: { httpGet: { path: '/healthz' } },
@@ -221,7 +228,7 @@ function secretsOf(documents: readonly Document[]): string[] {
 
 interface Document {
   kind: string;
-  metadata: { name: string };
+  metadata: { name: string; labels?: Record<string, string> };
   data?: Record<string, string>;
   stringData?: Record<string, string>;
   spec?: { template?: { spec?: { containers: Container[] } } };
