@@ -244,7 +244,10 @@ export function toUpstream(selection: Readonly<Record<string, FilterValue>>): Re
 const KINDS: Record<Kind, { wanted: string; parse(value: unknown): FilterValue | undefined }> = {
   range: { wanted: 'an integer', parse: exactInteger },
   // JSON has numbers beyond the largest one of JavaScript, which are read as Infinity.
-  unitRange: { wanted: 'a number', parse: (value) => (Number.isFinite(value) ? (value as number) : undefined) },
+  unitRange: {
+    wanted: 'a number',
+    parse: (value) => (Number.isFinite(value) ? (value as number) : undefined),
+  },
   switch: { wanted: '0, 1, true or false', parse: onOrOff },
   number: { wanted: 'an integer', parse: exactInteger },
   numbers: {

@@ -2004,6 +2004,8 @@ class Schedules(Group):
         onlyChanges: Optional[bool] = None,
         runHours: Optional[int] = None,
         mailResults: Optional[bool] = None,
+        webhook: Union[Optional[str], NotGiven] = NOT_GIVEN,
+        maxUnits: Union[Optional[int], NotGiven] = NOT_GIVEN,
         batch: Optional[Mapping[str, Any]] = None,
         timeout: Optional[float] = None,
     ) -> Answer[types.Schedule]:
@@ -2025,12 +2027,16 @@ class Schedules(Group):
 
         mailResults: Mails a link to the results to the owners, admins and developers of the account when a run ends
 
+        webhook: Address that receives a message when a run finishes
+
+        maxUnits: Refuse a run if it can cost more than this
+
         batch: The operation and the items of each run
         """
         return self._calls.answer(
             ("PATCH", "/api/schedules/{id}", 90, "always", "params", "", "schedules.update"),
             {"id": id, "name": name, "cron": cron, "timezone": timezone, "paused": paused, "window": window, "onlyChanges": onlyChanges, "runHours": runHours, "mailResults": mailResults, "batch": batch},
-            timeout=timeout,
+            nullable={"webhook": webhook, "maxUnits": maxUnits}, timeout=timeout,
         )
 
     def delete(
