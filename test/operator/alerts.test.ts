@@ -338,7 +338,7 @@ test('several processes that measure at the same time send an alert once, and no
   await report.end();
 });
 
-test('a week that was loaded, or that nobody asks for any more, is not reported as missing', async () => {
+test('a week that is not requested any more is not reported as missing', async () => {
   const { cause, end } = CAUSES.SoukReportMissing as (typeof CAUSES)[string];
   await cause();
   const missing = () => MEASURES.SoukReportMissing?.(deps, souk.clock.now());

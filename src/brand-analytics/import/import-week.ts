@@ -141,7 +141,7 @@ export async function awaitedWeeks(database: Queryable): Promise<AwaitedWeek[]> 
 /** A weekly report counts as failed after this many attempts, because the provider often is late by some hours. */
 const FAILED_ATTEMPTS = 12;
 
-/** Lists awaited weeks whose report did not arrive. An attempt that was due for a day means that nobody asks for the week any more. */
+/** Lists awaited weeks whose report did not arrive. If the next attempt was due a day ago, the week is not requested any more. */
 export async function overdueWeeks(database: Queryable, now: number): Promise<AwaitedWeek[]> {
   const awaited = await awaitedWeeks(database);
   return awaited.filter(
