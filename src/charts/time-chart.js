@@ -33,7 +33,9 @@ const NAMES = {
 function drawNew() {
   for (const figure of document.querySelectorAll('.time-chart:not([data-drawn])')) {
     figure.dataset.drawn = '';
-    new TimeChart(figure, read(JSON.parse(figure.dataset.chart))).draw();
+    const chart = read(JSON.parse(figure.dataset.chart));
+    // Without times there is nothing to draw.
+    if (Number.isFinite(chart.from)) new TimeChart(figure, chart).draw();
   }
 }
 
@@ -149,6 +151,8 @@ class TimeChart {
       });
     }
     this.#plot.addEventListener('keydown', (event) => {
+      // The keys of the browser, which zoom the page or go back.
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (!this.#press(event.key)) return;
       event.preventDefault();
       if ('+=-'.includes(event.key)) this.#keep();
@@ -281,7 +285,11 @@ function optionsFor(figure, plot, chart, isShown, { point, select }) {
         stroke: () => color(`--series-${(i % 6) + 1}`),
         width: one.scale === 'rank' ? 1 : 2,
         ...(i < 6 ? {} : { dash: [6, 4] }),
-        points: { show: !chart.isStepped && one.times.length <= MOST_DOTS, size: 6 },
+        points: {
+          show: !chart.isStepped && one.times.length <= MOST_DOTS,
+          size: 6,
+          filter: (u, column, isShown) => (isShown || chart.isStepped ? null : alone(u.data[column])),
+        },
         ...(chart.isStepped ? { paths: window.uPlot.paths.stepped({ align: 1, alignGaps: 1 }) } : {}),
       })),
     ],
@@ -332,6 +340,13 @@ function optionsFor(figure, plot, chart, isShown, { point, select }) {
       ],
     },
   };
+}
+
+/** The places of values between gaps, which no line connects with others. */
+function alone(values) {
+  const own = [...values.keys()].filter((place) => values[place] !== undefined);
+  const isGap = (place) => (values[place] ?? null) === null;
+  return own.filter((place, i) => !isGap(place) && isGap(own[i - 1]) && isGap(own[i + 1]));
 }
 
 function rangeOf(scale, min, max) {

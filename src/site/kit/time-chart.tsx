@@ -24,7 +24,7 @@ export interface TimeChartProps {
   ranges: readonly (readonly [days: number, name: string])[];
   /** The length that is shown first. Default: all. */
   initial?: number;
-  /** The rows of the table: the values at the end of each month, or one row for each day or hour. */
+  /** The rows of the table: the values at the end of each month, or one row for each day, or for each time of day. */
   rows: 'months' | 'times' | 'hours';
   /** Whether it is one of several charts of a page: lower, and without the way to zoom and a place in the address. */
   isSmall?: boolean;
@@ -137,7 +137,7 @@ function compact({ scale, format = {}, points }: ChartSeries) {
   return { scale, format, times, values: points.map(([, value]) => value) };
 }
 
-const ROW_NAMES = { months: 'Month', times: 'Date', hours: 'Hour' } as const;
+const ROW_NAMES = { months: 'Month', times: 'Date', hours: 'Time' } as const;
 
 function ChartTable({ name, series, rows }: Pick<TimeChartProps, 'name' | 'series' | 'rows'>): VNode {
   const times = rowsOf(series, rows);

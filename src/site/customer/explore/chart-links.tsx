@@ -53,11 +53,14 @@ export function ShareForm({ name, place }: { name: string; place: CardPlace }): 
   );
 }
 
+/** A snapshot, and when its call was made. */
+type SharedChart = Snapshot & { asOf: string };
+
 /** Creates a link to a snapshot, and shows its address once. */
 export async function shareChart(
   pages: Pages,
   reply: FastifyReply,
-  { snapshot, days, back }: { snapshot: Snapshot; days: string | undefined; back: string },
+  { snapshot, days, back }: { snapshot: SharedChart; days: string | undefined; back: string },
 ): Promise<FastifyReply> {
   const { request } = reply;
   const { database, clock } = pages;
@@ -154,12 +157,12 @@ export function registerSharedChart(scope: FastifyInstance, { database, clock }:
     reply.headers({ 'x-robots-tag': 'noindex, nofollow', 'referrer-policy': 'no-referrer' });
     const link = await chartOfToken(database, request.params.token, clock.now());
     if (!link) throw new SoukError('NOT_FOUND', { message: 'This link has ended or never existed.' });
-    return sendPage(reply, sharedPage(link, JSON.parse(link.content) as Snapshot), 200, VISITOR);
+    return sendPage(reply, sharedPage(link, JSON.parse(link.content) as SharedChart), 200, VISITOR);
   });
 }
 
-function sharedPage({ createdAt, expiresAt }: ChartLink, snapshot: Snapshot): VNode {
-  const { title, about, figures } = snapshot;
+function sharedPage({ expiresAt }: ChartLink, snapshot: SharedChart): VNode {
+  const { title, about, figures, asOf } = snapshot;
   return (
     <Page
       title={title}
@@ -173,7 +176,7 @@ function sharedPage({ createdAt, expiresAt }: ChartLink, snapshot: Snapshot): VN
         <SnapshotFigures snapshot={snapshot} />
         <Sources figures={figures} />
         <p class="hint">
-          As of <Time at={createdAt} />. This link works until <Time at={expiresAt} />.
+          As of <Time at={asOf} />. This link works until <Time at={expiresAt} />.
         </p>
       </section>
     </Page>

@@ -70,7 +70,7 @@ function registerExplorePage(scope: FastifyInstance, pages: Pages, page: Explore
     const back = `${addressOf(page.path, query)}#${view.name}`;
     const state = await stateOf(reply.request, view, query[view.name]);
     if (state.kind !== 'done' || !view.snapshot) return reply.redirect(back, 303);
-    const snapshot = view.snapshot(state.data, query);
+    const snapshot = { ...view.snapshot(state.data, query), asOf: state.job.createdAt };
     return shareChart(pages, reply, { snapshot, days: linkDays, back });
   }
 
@@ -91,7 +91,8 @@ function registerExplorePage(scope: FastifyInstance, pages: Pages, page: Explore
     const isFormRefused = Object.keys(faults).some((field) => field !== '');
     // The parts that follow from the data of a running call appear with it.
     const isPending = shown.some(
-      ({ view, state }, i) => state.kind === 'running' && (i === 0 || view.next !== undefined),
+      ({ view, state }, i) =>
+        state.kind === 'unread' || (state.kind === 'running' && (i === 0 || view.next !== undefined)),
     );
     const cards = isFormRefused ? null : (
       <div id="views" data-refresh={isPending ? '1' : undefined}>

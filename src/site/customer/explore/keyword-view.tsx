@@ -81,21 +81,37 @@ export function keywordSnapshot(data: ResearchKeywordData): Snapshot {
 
 /** A search term with its ranks, products, brands and seasons. */
 export function KeywordView({ data, context }: { data: ResearchKeywordData; context: ShowContext }): VNode {
-  const { keyword, country, rank, brands, seasonality, trends, figures, errors } = data;
-  if (rank.best === null)
-    return (
-      <p class="empty">
-        No loaded weekly report of the site {country} has the term {keyword}. See below for terms that contain
-        these words.
-      </p>
-    );
+  const { keyword, country, rank, trends, figures, errors } = data;
+  return (
+    <>
+      {rank.best === null && (
+        <p class="empty">
+          No loaded weekly report of the site {country} has the term {keyword}. See below for terms that
+          contain these words.
+        </p>
+      )}
+      <MissingParts errors={errors} again={againAddress(context, 'term')} />
+      {rank.best !== null && <Reported data={data} />}
+      {trends && (
+        <>
+          <h3>Search interest on the web</h3>
+          <Interest keyword={keyword} trends={trends} />
+        </>
+      )}
+      <Sources figures={figures} />
+    </>
+  );
+}
+
+/** What the reports say about a term. */
+function Reported({ data }: { data: ResearchKeywordData }): VNode {
+  const { keyword, brands, seasonality } = data;
   return (
     <>
       <div class="row">
         <h3>{keyword}</h3>
         <SmallLink to={trackAddress(data)}>Track this rank</SmallLink>
       </div>
-      <MissingParts errors={errors} again={againAddress(context, 'term')} />
       <SnapshotFigures snapshot={keywordSnapshot(data)} />
       <Products data={data} />
       {brands.length > 0 && (
@@ -106,26 +122,23 @@ export function KeywordView({ data, context }: { data: ResearchKeywordData; cont
       )}
       <Moves data={data} />
       {seasonality && <Seasons months={seasonality.months} />}
-      {trends && (
-        <>
-          <h3>Search interest on the web</h3>
-          <TimeChart
-            name={`Search interest in ${keyword}`}
-            series={[
-              {
-                name: 'Interest',
-                scale: 'index',
-                points: trends.points.map(({ date, value }) => [Date.parse(date), value] as const),
-                shown: true,
-              },
-            ]}
-            ranges={MONTHS.ranges}
-            rows="times"
-          />
-        </>
-      )}
-      <Sources figures={figures} />
     </>
+  );
+}
+
+type SearchTrend = NonNullable<ResearchKeywordData['trends']>;
+
+function Interest({ keyword, trends: { points } }: { keyword: string; trends: SearchTrend }): VNode {
+  if (points.every(({ value }) => value === null))
+    return <p class="empty">Too few people searched for this term to show how many.</p>;
+  const series: ChartSeries = {
+    name: 'Interest',
+    scale: 'index',
+    points: points.map(({ date, value }) => [Date.parse(date), value] as const),
+    shown: true,
+  };
+  return (
+    <TimeChart name={`Search interest in ${keyword}`} series={[series]} ranges={MONTHS.ranges} rows="times" />
   );
 }
 

@@ -7,9 +7,10 @@ import { addressOf } from '../../kit/list-page.tsx';
 import { type Column, Table } from '../../kit/table.tsx';
 import { valueText } from '../../kit/time-chart.tsx';
 import { count, counted } from '../../kit/words.tsx';
-import { Picture, ProductLink, type ShowContext, type View, viewOf } from './explore-view.tsx';
+import { againAddress, Picture, ProductLink, type ShowContext, type View, viewOf } from './explore-view.tsx';
+import { MissingParts, type PartError } from './snapshot.tsx';
 
-/** A list of ASINs, thirty at a time, without those whose details are shown. */
+/** A list of ASINs, thirty at a time. It is folded where their details were asked for. */
 export function AsinList(props: {
   asins: readonly string[];
   /** The number of products, if the answer has only the first ones. */
@@ -24,7 +25,8 @@ export function AsinList(props: {
   return (
     <>
       <p>{counted(total, 'product')}</p>
-      {context.query[detailsOf(page.page)] === undefined && (
+      <details open={context.query[detailsOf(page.page)] === undefined}>
+        <summary>ASINs</summary>
         <ul class="asins">
           {page.rows.map((asin) => (
             <li key={asin}>
@@ -32,7 +34,7 @@ export function AsinList(props: {
             </li>
           ))}
         </ul>
-      )}
+      </details>
       <Pager page={page} context={context} id={id} />
     </>
   );
@@ -49,16 +51,24 @@ export function detailsView(asins: readonly string[], domain: number, query: For
   if (rows.length === 0) return [];
   const name = detailsOf(page);
   return [
-    viewOf<{ products: Product[] }>({
+    viewOf<{ products: Product[]; errors: { asin: string; errorId: PartError['errorId'] }[] }>({
       name,
       title: 'Details',
       button: `Show details of ${counted(rows.length, 'product')}`,
       operation: 'market.product',
       parameters: { domain, asins: rows, detailLevel: 'summary' },
-      show: ({ products }, context) => {
+      show: ({ products, errors }, context) => {
         const found = new Map(products.map((product) => [product.asin, product]));
         const shown = rows.flatMap((asin) => found.get(asin) ?? []).map((one) => productRow(one, domain));
-        return <ProductTable rows={shown} domain={domain} id={name} context={context} isPart />;
+        return (
+          <>
+            <MissingParts
+              errors={errors.map((error) => ({ source: 'products' as const, ...error }))}
+              again={againAddress(context, name)}
+            />
+            <ProductTable rows={shown} domain={domain} id={name} context={context} isPart />
+          </>
+        );
       },
     }),
   ];

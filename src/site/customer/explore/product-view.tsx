@@ -216,9 +216,12 @@ function Calculator({ data, context }: { data: ResearchProductData; context: Sho
   );
 }
 
+const MOST_COST = 10_000_000;
+
 /** An amount of the form; null if there is none. */
 function amountIn(text = ''): number | null {
-  return /^\d{1,8}(?:\.\d{1,4})?$/.test(text) ? Number(text) : null;
+  const amount = Number(text);
+  return text !== '' && amount >= 0 && amount <= MOST_COST ? amount : null;
 }
 
 type Keyword = NonNullable<ResearchProductData['keywords']>[number];

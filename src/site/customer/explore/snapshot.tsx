@@ -76,7 +76,7 @@ export function Sources({ figures }: { figures: Figures }): VNode {
   );
 }
 
-type PartError = ResearchKeywordData['errors'][number];
+export type PartError = ResearchKeywordData['errors'][number];
 
 /** Says which parts of an answer are missing, and why. @param props.again the address that offers the call again. */
 export function MissingParts({
@@ -95,8 +95,8 @@ export function MissingParts({
       ))}
       {isUnfetched && (
         <p>
-          The missing parts were not charged. <a href={again}>Fetch them again</a>: within five minutes, you
-          pay only for the missing parts.
+          The parts that could not be fetched were not charged. <a href={again}>Fetch them again</a>: within
+          five minutes, you pay only for the missing parts.
         </p>
       )}
     </div>

@@ -19,6 +19,8 @@ interface Query {
 
 const PATH = '/explore/trends';
 
+const DAY_SECONDS = 86_400;
+
 const PROPERTIES = [
   ['web', 'Web'],
   ['froogle', 'Shopping'],
@@ -71,7 +73,14 @@ function viewsOf({ keyword = '', geo, startDate, endDate, property = 'web' }: Fo
             Too few people searched for these words. Try other words, a longer period or a larger region.
           </p>
         ) : (
-          <TimeChart name="Interest over time" series={interestSeries(data)} ranges={RANGES} rows="times" />
+          <TimeChart
+            name="Interest over time"
+            series={interestSeries(data)}
+            ranges={RANGES}
+            rows={
+              data.timelineData.every(({ timestamp }) => timestamp % DAY_SECONDS === 0) ? 'times' : 'hours'
+            }
+          />
         ),
     }),
     viewOf<RegionsData>({
@@ -88,12 +97,13 @@ function viewsOf({ keyword = '', geo, startDate, endDate, property = 'web' }: Fo
       button: 'Show related queries',
       operation: 'trends.related-queries',
       parameters,
-      show: ({ results }) => <Related results={results} geo={geo} />,
+      show: ({ results }) => <Related results={results} values={{ geo, startDate, endDate, property }} />,
     }),
   ];
 }
 
-function Related({ results, geo }: RelatedData & { geo: string | undefined }): VNode {
+/** @param props.values of the form, besides the keyword. */
+function Related({ results, values }: RelatedData & { values: FormValues }): VNode {
   const list = (heading: string, queries: readonly Query[]) => (
     <div>
       <h4>{heading}</h4>
@@ -101,7 +111,8 @@ function Related({ results, geo }: RelatedData & { geo: string | undefined }): V
       <ol>
         {queries.slice(0, 10).map(({ query, formattedValue }) => (
           <li key={query}>
-            <a href={addressOf(PATH, { keyword: query, geo })}>{query}</a> <small>{formattedValue}</small>
+            <a href={addressOf(PATH, { ...values, keyword: query })}>{query}</a>{' '}
+            <small>{formattedValue}</small>
           </li>
         ))}
       </ol>

@@ -59,6 +59,8 @@ function contentOf(view: View, state: ViewState, place: CardPlace): VNode {
       return <Refused answer={state.answer} />;
     case 'running':
       return <Running job={state.job} />;
+    case 'unread':
+      return <Unread answer={state.answer} />;
     case 'tooLarge':
       return (
         <p>
@@ -156,6 +158,14 @@ function Refused({ answer: { envelope } }: { answer: ApiAnswer }): VNode {
   return (
     <Notice tone="bad" role="alert">
       {envelope.msg} <code>{envelope.code}</code> Nothing was charged.
+    </Notice>
+  );
+}
+
+function Unread({ answer: { envelope } }: { answer: ApiAnswer }): VNode {
+  return (
+    <Notice tone="warn">
+      The answer cannot be read now, and the page tries again: {envelope.msg} <code>{envelope.code}</code>
     </Notice>
   );
 }

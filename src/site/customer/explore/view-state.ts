@@ -22,6 +22,8 @@ export type ViewState =
     }
   | { kind: 'refused'; answer: ApiAnswer }
   | { kind: 'running'; job: JobView }
+  /** The job, or its answer, cannot be read at this moment. */
+  | { kind: 'unread'; answer: ApiAnswer }
   | { kind: 'done'; job: JobView; data: unknown }
   | { kind: 'tooLarge'; job: JobView };
 
@@ -43,7 +45,9 @@ export async function stateOf(
   view: View,
   jobId: string | undefined,
 ): Promise<ViewState> {
-  const job = jobId ? await jobOf(request, view, jobId) : null;
+  const found = jobId ? await jobOf(request, view, jobId) : null;
+  if (found && 'envelope' in found) return { kind: 'unread', answer: found };
+  const job = found;
   const result = job?.state === 'done' ? await readResult(request, view, job) : null;
   if (result) return result;
   if (job && job.finishedAt === null) return { kind: 'running', job };
@@ -54,9 +58,10 @@ export async function stateOf(
   return { kind: 'priced', quote: dataOf<QuoteView>(answer), failed: job, isExpired };
 }
 
-/** The job, or null if it does not exist or is one of another operation. */
-async function jobOf(request: FastifyRequest, view: View, id: string): Promise<JobView | null> {
+/** The job, or null if it does not exist or is one of another operation; or why it cannot be read now. */
+async function jobOf(request: FastifyRequest, view: View, id: string): Promise<JobView | ApiAnswer | null> {
   const answer = await callApi(request, 'GET', `/api/jobs/${encodeURIComponent(id)}`);
+  if (answer.status === 429 || answer.status >= 500) return answer;
   if (answer.status >= 400) return null;
   const job = dataOf<JobView>(answer);
   return job.operation === view.operation ? job : null;
@@ -81,7 +86,7 @@ async function readResult(request: FastifyRequest, view: View, job: JobView): Pr
   if (status === 202) return { kind: 'running', job };
   const envelope = parseJson(bytes.toString()) as ApiAnswer['envelope'];
   return status >= 400
-    ? { kind: 'refused', answer: { status, envelope } }
+    ? { kind: 'unread', answer: { status, envelope } }
     : { kind: 'done', job, data: envelope.data };
 }
 

@@ -5,7 +5,7 @@ import { pageIn, productRow, sortedBy } from '../../../../src/site/customer/expl
 import { percent } from '../../../../src/site/customer/explore/product-parts.tsx';
 import { dealRows, finderPage } from '../../../../src/site/customer/explore/search-pages.tsx';
 import { interestSeries } from '../../../../src/site/customer/explore/trends-page.tsx';
-import { valueText } from '../../../../src/site/kit/time-chart.tsx';
+import { rowsOf, valueText } from '../../../../src/site/kit/time-chart.tsx';
 
 describe('a list', () => {
   const rows = Array.from({ length: 65 }, (_, i) => i);
@@ -111,6 +111,12 @@ test('a series of interest has a gap in a period without data', () => {
     [60_000, 70],
     [120_000, null],
   ]);
+});
+
+test('the table of a trend of hours has a row for each of them', () => {
+  const at = Date.parse('2026-01-03T00:00Z');
+  const points = [0, 1, 2].map((hour) => [at + hour * 3_600_000, hour] as const);
+  expect(rowsOf([{ name: 'kettle', scale: 'index', shown: true, points }], 'hours')).toHaveLength(3);
 });
 
 test('the chart of a keyword begins with the first loaded week, and a week without a rank is a gap', () => {

@@ -112,6 +112,42 @@ describeInBrowser('the pages for looking at data', () => {
     expect(faultsOf(page).errors).toEqual([]);
   });
 
+  test('a chart draws a value between gaps, and one without times does not stop the others', async () => {
+    await page.goto(`/explore/product?domain=1&asin=${ASIN}`);
+    await page.getByRole('button', { name: 'Show the product' }).click();
+    await page.locator('.time-chart[data-drawn-ms]').waitFor();
+    const added = await page.evaluate(`{
+      const first = document.querySelector('.time-chart');
+      const count = first.querySelectorAll('[data-series]').length;
+      const add = (times, values) => {
+        const figure = first.cloneNode(true);
+        for (const name of ['drawn', 'drawnMs']) delete figure.dataset[name];
+        figure.querySelector('.time-chart-plot').replaceChildren();
+        for (const box of figure.querySelectorAll('[data-series]')) box.checked = true;
+        const series = Array.from({ length: count }, () => ({ scale: 'rank', format: {}, times, values }));
+        figure.dataset.chart = JSON.stringify({ isStepped: false, series });
+        document.getElementById('main').append(figure);
+        return figure;
+      };
+      const weeks = Array.from({ length: 104 }, (_, i) => (i === 0 ? 20_000_000 : 10_080));
+      const figures = [add([], []), add(weeks, weeks.map((_, i) => (i === 100 ? 5 : null)))];
+      const colours = (canvas) => {
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        let count = 0;
+        for (let i = 0; i < data.length; i += 4)
+          if (data[i + 3] > 200 && Math.max(data[i], data[i + 1], data[i + 2]) - Math.min(data[i], data[i + 1], data[i + 2]) > 60) count += 1;
+        return count;
+      };
+      new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() =>
+        figures.map((figure) => {
+          const canvas = figure.querySelector('canvas');
+          return canvas === null ? null : colours(canvas) > 10;
+        }));
+    }`);
+    expect(added).toEqual([null, true]);
+    expect(faultsOf(page).errors).toEqual([]);
+  });
+
   test('a chart shows the values at the pointer and saves what it shows as a picture', async () => {
     await page.goto(`/explore/product?domain=1&asin=${ASIN}`);
     await page.getByRole('button', { name: 'Show the product' }).click();
@@ -133,9 +169,9 @@ describeInBrowser('the pages for looking at data', () => {
     await page.getByRole('button', { name: 'Show the product' }).click();
     await page.getByLabel('Your cost of the product').waitFor();
     const before = await unitsUsed(customer.client);
-    const costs = { cost: '7.35', otherCosts: '1.1' };
+    const costs = { cost: '7.35', otherCosts: '0.5' };
     await page.getByLabel('Your cost of the product').fill(costs.cost);
-    await page.getByLabel('Other costs of a sale').fill(costs.otherCosts);
+    await page.getByLabel('Other costs of a sale').fill('.5');
     const shown = () =>
       page.locator('[data-result]').evaluateAll((all) => all.map((one) => one.textContent?.trim()));
     const typed = await shown();

@@ -164,6 +164,48 @@ test.for(named)('$path says what it lacks without data', async ({ path, missing,
   await viewer.see(customer, address, `${nameOf(path)}-empty`);
 });
 
+test.for([
+  ['is shown although no report has the term', () => {}, 'Search interest in nothing'],
+  ['without values is said to have too few searches', hasNothing, 'Too few people searched for this term'],
+] as const)('a paid search trend %s', async ([, prepare, says], { demo }) => {
+  answersAsDemo(souk.upstream, demo);
+  prepare(souk.upstream);
+  const form = { country: 'us', keyword: 'nothing', trends: '1' };
+  // Answers of the other case are too old then.
+  souk.clock.advance(3_700_000);
+  const { html, text } = await withAllData(souk, customer, addressOf(keywordPage.path, form));
+  expect(text).toContain('has the term nothing');
+  expect(html).toContain(says);
+});
+
+test('the ASINs of a list stay where their details have failed or are missing', async ({ demo }) => {
+  answersAsDemo(souk.upstream, demo);
+  const form = { domain: '1', rankMax: '20000' };
+  const { path, html } = await withAllData(souk, customer, addressOf(finderPage.path, form));
+  expect(html).toContain('class="asins"');
+  const failed = new URL(path, 'http://souk');
+  failed.searchParams.set('details0', '01980000-0000-7000-8000-000000000000');
+  expect((await customer.visitor.get(failed.pathname + failed.search)).html).toContain('class="asins"');
+});
+
+test('an answer that cannot be read now is asked for again, and not said to be free', async ({
+  demo,
+  openAnother,
+}) => {
+  const other = await openAnother({ pages: PAGES, limits: { freePerSecond: 20 } });
+  answersAsDemo(other.upstream, demo);
+  const { client, visitor } = await signedIn(other);
+  const form = { domain: '1', term: 'pump' };
+  const { path } = await visitor.post(searchPage.path, { ...form, view: 'results' });
+  expect((await visitor.get(path)).text).toContain('100 products');
+  // All free requests of the account in five seconds, and some more.
+  await Promise.all(Array.from({ length: 110 }, () => client.get('/api/jobs?limit=1')));
+  const { html, text } = await visitor.get(path);
+  expect(text).toContain('The answer cannot be read now');
+  expect(text).not.toContain('Nothing was charged');
+  expect(html).toContain('data-refresh="1"');
+});
+
 test.for(named)('$path has no button for a call without units', async ({ path, found }) => {
   const withoutPlan = await signedIn(souk, { plan: null });
   const { status, html, text } = await withoutPlan.visitor.get(addressOf(path, found));
