@@ -257,9 +257,11 @@ function periodOf(
   { days, historyDays, dateRange }: TableInput,
   { first, last, at }: { first: number; last: number; at: number | undefined },
 ): [from: number, to: number] {
-  const updated =
-    typeof lastUpdate === 'number' && lastUpdate > 0 ? dayOf(fromKeepaMinutes(lastUpdate)) : last;
-  const end = Math.max(updated, last);
+  // The last point of a lightning deal may be its end, in the future.
+  const end =
+    typeof lastUpdate === 'number' && lastUpdate > 0
+      ? dayOf(fromKeepaMinutes(lastUpdate))
+      : Math.min(last, dayOf(at ?? Number.POSITIVE_INFINITY));
   if (dateRange) return [Math.max(first, dayOf(dateRange.start)), Math.min(end, dayOf(dateRange.end))];
   const wanted = days ?? historyDays;
   if (wanted === undefined) return [first, end];

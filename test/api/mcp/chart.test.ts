@@ -362,6 +362,21 @@ describeInBrowser('a chart in a program that supports MCP Apps', () => {
     await view.close();
   });
 
+  test('ends with the last known value, even if a lightning deal ends later', async ({ agent }) => {
+    const view = await open(agent);
+    const history = {
+      new: [['2026-01-01', 20]],
+      lightningDeal: [
+        ['2026-01-02', 15],
+        ['2999-01-01', null],
+      ],
+    };
+    await view.show({ content: [], structuredContent: { domainId: 1, products: [{ asin: 'B1', history }] } });
+    expect(await view.drawnNumbers()).toEqual([2, 1]);
+    expect(await view.frame.locator('.time-chart-at').innerText()).toBe('2026-01-02');
+    await view.close();
+  });
+
   test('has a gap where a keyword has no data, and times for periods shorter than a day', async ({
     agent,
   }) => {

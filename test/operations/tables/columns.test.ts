@@ -32,10 +32,10 @@ test('tables of reports have the site, and the week where there is one', () => {
 });
 
 describe('the days of a product', () => {
-  const rowsOf = (input: object, record: object) => {
+  const rowsOf = (input: object, record: object, at?: number) => {
     const parsed = product.params.parse({ domain: 5, asins: ['B0DAILY001'], detailLevel: 'full', ...input });
     const data = { domainId: 5, products: [{ asin: 'B0DAILY001', ...record }] };
-    return [...(product.tables?.daily?.rows(data, parsed) ?? [])];
+    return [...(product.tables?.daily?.rows(data, parsed, at) ?? [])];
   };
   const DAY = 1_440;
   const csv = [[100 * DAY, 500, 101 * DAY, 510, 101 * DAY + 60, 520], null, null, [102 * DAY, 7]];
@@ -59,6 +59,27 @@ describe('the days of a product', () => {
     expect(rowsOf({ dateRange }, { csv, lastUpdate: 103 * DAY }).map(({ day }) => day)).toEqual([
       '2011-04-12',
     ]);
+  });
+
+  test.each([
+    ['with the last update', 103 * DAY],
+    ['today without a known last update', -1],
+  ])('end %s, even if a lightning deal ends later', (_, lastUpdate) => {
+    const lightningDeal = [98 * DAY, -1, 102 * DAY, 400, 106 * DAY, -1];
+    const record = { csv: [csv[0], null, null, null, null, null, null, null, lightningDeal], lastUpdate };
+    const days = (input: object) =>
+      rowsOf(input, record, fromKeepaMinutes(103 * DAY + 60)).map(({ day, lightningDeal }) => [
+        day,
+        lightningDeal,
+      ]);
+    const expected = [
+      ['2011-04-13', 400],
+      ['2011-04-14', 400],
+    ];
+    expect(days({ days: 2 })).toEqual(expected);
+    expect(days({}).slice(-2)).toEqual(expected);
+    const dateRange = { start: Date.UTC(2011, 3, 13), end: Date.UTC(2011, 3, 30) };
+    expect(days({ dateRange })).toEqual(expected);
   });
 
   test('of a period begin with it, also if the last update was days before', () => {

@@ -58,11 +58,14 @@ function hasPoints({ series }) {
   return series.length > 0;
 }
 
-/** The histories of a product. A value holds until the next one, and the last one until the end of the chart. */
+/**
+ * The histories of a product. A value holds until the next one, and the last one until the end of the chart. The end of a lightning
+ * deal may be in the future, and is left out.
+ */
 function productChart({ asin, title, history, domainId }, data) {
   const format = formats[data.domainId ?? domainId] ?? {};
   const found = productSeries.flatMap(({ series, name, scale, shown = false }) => {
-    const points = pointsOf(history?.[series]);
+    const points = pointsOf(history?.[series]).filter(([at]) => at <= Date.now());
     return isEmpty(points) ? [] : [{ name, scale, format: format[scale], points, shown }];
   });
   const end = Math.max(...found.map(({ points }) => points.at(-1)[0]));
