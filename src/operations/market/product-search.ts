@@ -167,22 +167,25 @@ function sentPeriod(stats = String(DEFAULT_STATS_DAYS)): string {
 
 export type SearchOptions = ReturnType<typeof searchOptions>;
 
-/** Returns whether a page of the provider may follow: all pages so far are full, and none repeats results. */
+/** Returns whether a page of the provider may follow: the last one is full, and has results that the others do not have. */
 export function mayContinue(pages: readonly SearchPage[]): boolean {
   const { size } = searchResults(pages);
-  return size >= pages.length * PROVIDER_RESULTS_PER_PAGE && size < RESULTS_PER_PAGE;
+  const isFull = pages.slice(-1).flatMap(resultsOf).length >= PROVIDER_RESULTS_PER_PAGE;
+  return isFull && size > searchResults(pages.slice(0, -1)).size && size < RESULTS_PER_PAGE;
 }
 
 /** Returns the products of consecutive pages by ASIN. A product that moved between two fetches appears once. */
 function searchResults(pages: readonly SearchPage[]): Map<string, Product> {
-  const products = pages.flatMap((page) =>
-    'products' in page ? page.products : page.asinList.map((asin): Product => ({ asin })),
-  );
+  const products = pages.flatMap(resultsOf);
   const results = new Map<string, Product>();
   for (const product of products) {
     if (results.size < RESULTS_PER_PAGE && !results.has(product.asin)) results.set(product.asin, product);
   }
   return results;
+}
+
+function resultsOf(page: SearchPage): readonly Product[] {
+  return 'products' in page ? page.products : page.asinList.map((asin) => ({ asin }));
 }
 
 function productsIn({ products }: Record<string, unknown>): readonly Product[] {

@@ -92,6 +92,19 @@ test('shows a product once that moved to the next page between two fetches', asy
   expect(shownIn(await client.get(address('moved')))).toEqual(asinsTo(11));
 });
 
+test.for<[where: string, repeated: number]>([
+  ['on its first page', 9],
+  ['on two pages', 10],
+  ['on the last page of a step', 30],
+])('returns all results if the provider repeats one %s', async ([where, repeated], { client, upstream }) => {
+  const asins = asinsTo(45).toSpliced(repeated, 0, asinOf(repeated - 1));
+  upstream.on('search', ({ params }) => {
+    const first = Number(params.page) * 10;
+    return { json: { products: asins.slice(first, first + 10).map((asin) => ({ asin })) } };
+  });
+  expect(shownIn(await client.get(address(where.replaceAll(' ', '+'))))).toEqual(asinsTo(45));
+});
+
 test('stops at a provider that repeats its results on every page', async ({ client, upstream }) => {
   upstream.on('search', () => ({ json: { products: asinsTo(20).map((asin) => ({ asin })) } }));
   expect(shownIn(await client.get(address('repeated')))).toEqual(asinsTo(20));
