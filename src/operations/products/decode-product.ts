@@ -240,8 +240,9 @@ function byName(values: readonly unknown[], digits: number): Record<string, unkn
   const found = NAMED_SERIES.flatMap(({ name, kind }, index) => {
     const entry = values[index];
     const read = reader(kind, digits);
-    const value = Array.isArray(entry) ? { time: isoTime(entry[0]), value: read(entry[1]) } : read(entry);
-    return value === null ? [] : [[name, value] as const];
+    const value = read(Array.isArray(entry) ? entry[1] : entry);
+    if (value === null) return [];
+    return [[name, Array.isArray(entry) ? { time: isoTime(entry[0]), value } : value] as const];
   });
   return Object.fromEntries(found);
 }

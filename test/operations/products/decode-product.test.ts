@@ -89,13 +89,25 @@ describe('a decoded product', () => {
   test('has statistics by name, without series that have no data', () => {
     const current = [1999, -1, -2, 300, ...Array<number>(12).fill(-1), 45];
     const { stats, statistics } = decodeProduct(
-      { asin: 'A', stats: { current, min: [[FIRST, 999], null], salesRankDrops30: 4 } },
+      {
+        asin: 'A',
+        stats: {
+          current,
+          min: [[FIRST, 999], null],
+          minInInterval: [
+            [-1, -1],
+            [FIRST, 999],
+          ],
+          salesRankDrops30: 4,
+        },
+      },
       1,
     );
     expect(stats).toEqual({ salesRankDrops30: 4 });
     expect(statistics).toEqual({
       current: { amazon: 19.99, salesRank: 300, rating: 4.5 },
       min: { amazon: { time: TIMES[0], value: 9.99 } },
+      minInInterval: { new: { time: TIMES[0], value: 9.99 } },
     });
   });
 });
