@@ -1,6 +1,13 @@
 import { isRecord } from '../params/request.ts';
 import type { DetailLevel } from './detail-level.ts';
-import { currencyDigits, fromKeepaMinutes, NAMED_SERIES, pointWidth, type SeriesKind } from './history.ts';
+import {
+  currencyDigits,
+  fromKeepaMinutes,
+  NAMED_SERIES,
+  pointWidth,
+  SERIES,
+  type SeriesKind,
+} from './history.ts';
 import type { Offer, Product } from './product.ts';
 
 /** Parts of decoded products that only some calls return. */
@@ -132,7 +139,8 @@ function decodeCsv(csv: Product['csv'], digits: number): Record<string, Columns>
   const found = (csv ?? []).flatMap((series, index) => {
     const named = NAMED_SERIES[index];
     if (!series || !named) return [];
-    const value: Column = ['value', reader(named.kind, digits)];
+    const read = index === SERIES.OFFER_UPDATES ? offersFetched : reader(named.kind, digits);
+    const value: Column = ['value', read];
     const shipping: Column = ['shipping', money(digits)];
     return [[named.name, columnsOf(series, pointWidth(index) === 3 ? [value, shipping] : [value])] as const];
   });
@@ -331,6 +339,11 @@ function stars(entry: unknown): number | null {
 
 export function amount(entry: unknown): number | null {
   return isAmount(entry) ? entry : null;
+}
+
+/** The provider negates the number if there were more offers than it fetched. */
+function offersFetched(entry: unknown): number | null {
+  return typeof entry === 'number' ? Math.abs(entry) : null;
 }
 
 function isAmount(entry: unknown): entry is number {

@@ -14,7 +14,11 @@ function csvWith(index: number, series: number[]): (number[] | null)[] {
 }
 
 describe('a decoded product', () => {
-  test.each(NAMED_SERIES.map(({ name, kind }, index) => ({ name, kind, index })))(
+  test.each(
+    NAMED_SERIES.map(({ name, kind }, index) => ({ name, kind, index })).filter(
+      ({ name }) => name !== 'offerUpdates',
+    ),
+  )(
     'returns csv[$index] as the history $name, with shipping if its points have three values',
     ({ name, kind, index }) => {
       const hasShipping = pointWidth(index) === 3;
@@ -29,6 +33,11 @@ describe('a decoded product', () => {
       expect(history).toEqual({ [name]: expected });
     },
   );
+
+  test('has the number of fetched offers, which the provider negates if there were more', () => {
+    const { history } = decodeProduct({ asin: 'A', csv: csvWith(15, [FIRST, 2, SECOND, -1]) }, 1);
+    expect(history).toEqual({ offerUpdates: { time: TIMES, value: [2, 1] } });
+  });
 
   test('names each series once', () => {
     expect(new Set(NAMED_SERIES.map(({ name }) => name)).size).toBe(SERIES_COUNT);

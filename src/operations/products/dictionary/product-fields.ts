@@ -71,8 +71,9 @@ export const PRICES: readonly Field[] = [
     'series',
     'Histories, one for each index of the table below; null where there is none',
     {
-      none: '-1 in a point: no offer, or no data. A history of one point with -1: the provider looked, and found nothing',
-      decode: '`history`, by the name of each series; -1 becomes `null`',
+      none: '-1 in a point: no offer, or no data. A history of one point with -1: the provider looked, and found nothing. At index 15, a number below 0 means that there were more offers than the provider fetched',
+      decode:
+        '`history`, by the name of each series; -1 becomes `null`, and numbers at index 15 become positive',
     },
   ],
   ['stats', 'object', 'Statistics; see there', { decode: '`statistics` and `stats`; see there' }],

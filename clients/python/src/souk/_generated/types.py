@@ -2315,7 +2315,7 @@ class ValuesBySeries(TypedDict, total=False):
     refurbishedOffers: float
     # Number of collectible offers, as a number
     collectibleOffers: float
-    # Number of offers at each update of the offers, as a number
+    # Number of offers fetched at each update of the offers, as a number
     offerUpdates: float
     # Rating, 0 to 5 stars, in stars
     rating: float
