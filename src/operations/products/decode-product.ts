@@ -294,7 +294,12 @@ function kindOf(series: string): SeriesKind {
   return NAMED_SERIES.find(({ name }) => name === series)?.kind ?? 'count';
 }
 
-/** Returns the fields of a record that are index times, as ISO times; null for 0 and -1, with which the provider says that a time is unknown. */
+const UNKNOWN_TIMES = [0, -1];
+
+/**
+ * Returns the fields of a record that are index times, as ISO times; null for 0 and -1, with which the provider says that a time is
+ * unknown. Other negative times are before 2011.
+ */
 export function isoTimes(
   record: Record<string, unknown>,
   names: readonly string[],
@@ -302,7 +307,9 @@ export function isoTimes(
   return Object.fromEntries(
     names.flatMap((name) => {
       const time = record[name];
-      return typeof time === 'number' ? [[name, time > 0 ? isoTime(time) : null] as const] : [];
+      return typeof time === 'number'
+        ? [[name, UNKNOWN_TIMES.includes(time) ? null : isoTime(time)] as const]
+        : [];
     }),
   );
 }

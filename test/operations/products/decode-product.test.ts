@@ -121,13 +121,19 @@ describe('a decoded product', () => {
   });
 });
 
-test('times of 0 and -1, which are unknown, are null in common units', () => {
-  const record = { asin: 'A', lastUpdate: -1, trackingSince: FIRST, listedSince: 0, lastSoldUpdate: 0 };
+test('times of 0 and -1, which are unknown, are null in common units, and those before 2011 are not', () => {
+  const record = {
+    asin: 'A',
+    lastUpdate: -1,
+    trackingSince: FIRST,
+    listedSince: -1_643_350,
+    lastSoldUpdate: 0,
+  };
   expect(readableProduct(record, 1)).toEqual({
     asin: 'A',
     lastUpdate: null,
     trackingSince: TIMES[0],
-    listedSince: null,
+    listedSince: '2007-11-16T18:50:00Z',
     lastSoldUpdate: null,
   });
 });
