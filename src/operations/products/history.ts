@@ -156,11 +156,11 @@ export function seenWithin(lastSeen: number, { startMs }: HistoryWindow): boolea
 export function limitOffers(product: Product, count: number): Product {
   const { offers, liveOffersOrder } = product;
   if (!offers || offers.length <= count) return product;
-  const live = (liveOffersOrder ?? []).filter((index) => index >= 0 && index < offers.length);
-  const isLive = new Set(live);
+  // The order may list an offer twice.
+  const live = new Set((liveOffersOrder ?? []).filter((index) => index >= 0 && index < offers.length));
   const past = offers
     .map((_, index) => index)
-    .filter((index) => !isLive.has(index))
+    .filter((index) => !live.has(index))
     .sort((a, b) => (offers[b]?.lastSeen ?? 0) - (offers[a]?.lastSeen ?? 0));
   return keepOffers(product, [...live, ...past].slice(0, count));
 }

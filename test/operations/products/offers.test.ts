@@ -44,6 +44,12 @@ describe('offers limited to a number', () => {
     expect(odd.liveOffersOrder).toEqual([0]);
   });
 
+  test('are each returned once, even if the order of live offers lists one twice', () => {
+    const limited = limitOffers(product(MIXED, [3, 1, 3, 0]), 4);
+    expect(ids(limited)).toEqual([4, 2, 1, 3]);
+    expect(limited.liveOffersOrder).toEqual([0, 1, 0, 2]);
+  });
+
   test('of a product without offers are empty', () => {
     expect(limitOffers({ asin: 'B000000001' }, 3)).toEqual({ asin: 'B000000001' });
     expect(limitOffers({ asin: 'B000000001', offers: null }, 3).offers).toBeNull();
