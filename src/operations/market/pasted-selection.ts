@@ -156,22 +156,24 @@ function fromRange(field: string, filter: GridFilter, digits: number): Record<st
   }
 }
 
+/** Amounts of money, and metrics whose type may be one of NO_PRICE. */
+const PRICE =
+  /^(?:(?:current|avg\d+|delta\d+|deltaLast)_\w+|fbaFees|coupon(?:OneTime|SNS)Absolute|buyBoxStandardDeviation\d+)$/;
 const NO_PRICE = /_(?:SALES|COUNT_\w+|RATING)$/;
 const HIGHEST_RATING = 5;
 
+/** Times, which the page does not show as numbers, and lengths, which it shows in another unit. */
+const UNKNOWN =
+  /^lastPriceChange|^last\w+Update$|^(?:next|tracking|listed|lightning|publication|release)[A-Z]|^(?:package|item)(?:Height|Length|Width|Dimension)$/;
+
 /**
  * Returns a function that converts a number of the page to the one of a selection: prices from units of the currency.
- * Null for times, which the page does not show as numbers.
+ * Null if the number of the page is not known.
  */
 function scaleOf(field: string, digits: number): ((value: number) => number) | null {
-  if (
-    /^lastPriceChange|^last\w+Update$|^(?:next|tracking|listed|lightning|publication|release)[A-Z]/.test(
-      field,
-    )
-  )
-    return null;
+  if (UNKNOWN.test(field)) return null;
   if (/^(?:current|avg\d+)_RATING$/.test(field))
     return (value) => (value <= HIGHEST_RATING ? Math.round(value * 10) : value);
-  const isPrice = /^(?:current|avg\d+|delta\d+|deltaLast)_/.test(field) && !NO_PRICE.test(field);
+  const isPrice = PRICE.test(field) && !NO_PRICE.test(field);
   return isPrice ? (value) => Math.round(value * 10 ** digits) : (value) => value;
 }

@@ -232,6 +232,23 @@ describe('a pasted query of the provider’s finder', () => {
       { BUY_BOX_SHIPPING_avg90: number('greaterThanOrEqual', 60.5) },
       { avg90_BUY_BOX_SHIPPING_gte: 6050 },
     ],
+    ['fees', 'us', { fbaFees: number('lessThanOrEqual', 4.5) }, { fbaFees_lte: 450 }],
+    [
+      'amounts of coupons',
+      'us',
+      {
+        couponOneTimeAbsolute: number('greaterThanOrEqual', 10),
+        couponSNSAbsolute: number('greaterThanOrEqual', 2.5),
+        couponOneTimePercent: number('greaterThanOrEqual', 10),
+      },
+      { couponOneTimeAbsolute_gte: 1000, couponSNSAbsolute_gte: 250, couponOneTimePercent_gte: 10 },
+    ],
+    [
+      'deviations of prices',
+      'us',
+      { buyBoxStandardDeviation30: number('lessThanOrEqual', 2) },
+      { buyBoxStandardDeviation30_lte: 200 },
+    ],
     ['prices without cents', 'jp', { NEW_current: number('lessThanOrEqual', 600) }, { current_NEW_lte: 600 }],
     [
       'percents',
@@ -305,6 +322,11 @@ describe('a pasted query of the provider’s finder', () => {
       'a time of the page',
       page({ lastPriceChange: number('greaterThanOrEqual', 3) }),
       { 'selection.lastPriceChange': expect.stringContaining('cannot be converted') },
+    ],
+    [
+      'a length of the page, whose unit is another one',
+      page({ packageLength: number('lessThanOrEqual', 30) }),
+      { 'selection.packageLength': expect.stringContaining('cannot be converted') },
     ],
     [
       'an address for another site',
