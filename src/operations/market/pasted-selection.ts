@@ -121,9 +121,10 @@ function fieldOf(column: string): string {
 function fromFilter(column: string, filter: GridFilter, digits: number): Record<string, unknown> | null {
   const field = fieldOf(column);
   const { filterType, type, filter: value } = filter;
+  // The page writes a choice of yes or no as a number.
+  if (isFlag(field)) return { [field]: value };
   if (filterType === 'number') return fromRange(field, filter, digits);
   if (filterType === 'set' && Array.isArray(filter.values)) return { [field]: filter.values };
-  if (isFlag(field)) return { [field]: value };
   if (typeof value !== 'string') return null;
   const values = value.split('###');
   const isExcluded = type === 'isNoneOf';

@@ -249,6 +249,8 @@ describe('a pasted query of the provider’s finder', () => {
       { buyBoxStandardDeviation30: number('lessThanOrEqual', 2) },
       { buyBoxStandardDeviation30_lte: 200 },
     ],
+    ['yes', 'us', { buyBoxIsFBA: number('equals', 1) }, { buyBoxIsFBA: true }],
+    ['no', 'us', { SALES_isLowest: number('equals', 0) }, { isLowest_SALES: false }],
     ['prices without cents', 'jp', { NEW_current: number('lessThanOrEqual', 600) }, { current_NEW_lte: 600 }],
     [
       'percents',
