@@ -57,9 +57,12 @@ export const category = defineQueued({
       children: boolean()
         .optional()
         .transform((children) => children || undefined)
-        .describe(`Include the subcategories, up to ${MOST_CHILDREN}`),
+        .describe(`Include the subcategories, up to ${MOST_CHILDREN}; not with category 0`),
     },
-  ),
+  ).refine(({ category, children }) => category !== 0 || !children, {
+    path: ['children'],
+    error: 'must not be sent with category 0, which returns all root categories; send the id of one of them',
+  }),
   price: {
     text: `1, and with children 1 per ${CATEGORIES_A_TOKEN} subcategories, at most ${unitsOf(MOST_CHILDREN)}`,
     quote: ({ children }) => unitsOf(children ? MOST_CHILDREN : 0),

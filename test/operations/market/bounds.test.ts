@@ -223,6 +223,14 @@ test('bestSellers refuses a range with sublist, because the provider has no such
   expect(faultsOf(bestSellers, { ...sent, range: 0 })).toEqual({});
 });
 
+test('category refuses children with category 0, because it returns no subcategories of all root categories', () => {
+  for (const root of [0, '0', '-0'])
+    expect(faultsOf(category, { domain: 1, category: root, children: 1 })).toEqual({
+      children: expect.stringContaining('must not be sent with category 0'),
+    });
+  expect(faultsOf(category, { domain: 1, category: 0, children: 0 })).toEqual({});
+});
+
 test('the error of a deal without a site names only the parameter that the operation accepts', () => {
   const { domainId = '' } = faultsOf(post(deal), {});
   expect(domainId).toMatch(/^is required: it must be one of 1, 2, /);

@@ -394,7 +394,7 @@ class Market(Group):
 
         parents: Include the parent categories
 
-        children: Include the subcategories, up to 50
+        children: Include the subcategories, up to 50; not with category 0
 
         fields: Fields of categories to return, as dotted names. Default: all
         """
