@@ -291,6 +291,25 @@ test('a term keeps its id, and has the first week that contains it', async () =>
   expect(rows).toEqual([{ first_seen: '2026-03-07' }]);
 });
 
+test('a product has the title of the newest report with one, in any order of imports', async () => {
+  const titled = (week: string, titles: Record<string, string>) =>
+    csvReport(week, [
+      {
+        term: 'lamp',
+        rank: 1,
+        products: Object.entries(titles).map(([asin, title]) => [asin, title, '5', '1']),
+      },
+    ]);
+  await load(database, 'it', titled('2026-03-21', { B0LAMP0001: 'new', B0LAMP0002: '' }));
+  await load(database, 'it', titled('2026-03-14', { B0LAMP0001: 'old', B0LAMP0002: 'its only title' }));
+  const titlesIn = async (week: string) =>
+    (await rowsOf('it', week))?.[0]?.goods.map(({ title }: { title: string | null }) => title);
+  expect(await titlesIn('2026-03-14')).toEqual(['new', 'its only title']);
+  await load(database, 'it', titled('2026-03-21', { B0LAMP0001: 'corrected' }));
+  await load(database, 'it', titled('2026-03-28', { B0LAMP0002: 'newest' }));
+  expect(await titlesIn('2026-03-14')).toEqual(['corrected', 'newest']);
+});
+
 test('replaces characters that PostgreSQL cannot store with a space', async () => {
   const odd = {
     term: 'camp\u0000stove',

@@ -222,16 +222,16 @@ export async function attachTerms(
   await client.query(`alter table ${present} drop constraint ${table}_site`);
 }
 
-/** Stores the titles of a report's products, and updates those that have changed. */
-export async function saveTitles(client: pg.ClientBase, site: ReportSite): Promise<void> {
+/** Stores the titles of a report's products, and updates those that have changed and are not of a later week. */
+export async function saveTitles(client: pg.ClientBase, site: ReportSite, week: string): Promise<void> {
   const products = pg.escapeIdentifier(`aba_products_${site}`);
   await client.query("set local work_mem = '128MB'");
   await client.query(
-    `insert into ${products} as p (site, asin, title)
-      select distinct on (t.asin) $1::smallint, t.asin, t.title from aba_titles t
-      where not exists (select from ${products} k where k.asin = t.asin and k.title = t.title)
-      on conflict (asin, site) do update set title = excluded.title`,
-    [REPORT_SITES[site].domain],
+    `insert into ${products} as p (site, week, asin, title)
+      select distinct on (t.asin) $1::smallint, $2::date, t.asin, t.title from aba_titles t
+      where not exists (select from ${products} k where k.asin = t.asin and (k.title = t.title or k.week > $2::date))
+      on conflict (asin, site) do update set week = excluded.week, title = excluded.title`,
+    [REPORT_SITES[site].domain, week],
   );
 }
 

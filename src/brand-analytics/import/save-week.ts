@@ -127,7 +127,7 @@ export async function saveWeek(
   // The two connections work at the same time.
   const [{ ranks, screen, dictionary }] = await Promise.all([
     buildWeek(client, site, week, staged, chooseDepartment(ranking, warnings), warnings, onFilled),
-    saveTitles(titles, site),
+    saveTitles(titles, site, week),
   ]);
   await client.query('drop table aba_staging');
 

@@ -52,6 +52,9 @@ $$;
 -- Titles only: an ASIN is a number in base 36, so a product needs no other id.
 create table aba_products (
   site smallint not null,
+  -- Of the report that brought the title. A later report with the same title does not change it, because most titles stay the
+  -- same, and an import would write the whole table.
+  week date not null,
   asin bigint not null,
   title text not null,
   primary key (asin, site)
