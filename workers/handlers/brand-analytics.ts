@@ -53,7 +53,7 @@ const handleRank = fromReports(rank, async (input: RankInput, { database, weeks 
   });
   const page = pageOf(found, skip, limit, offset === undefined);
   const rows = await describeRows(database, country, page);
-  const isLast = skip + page.length >= found.length;
+  const [last, next] = [page.at(-1), found[skip + page.length]];
   const isUnfiltered =
     rankMin === 1 && rankMax === undefined && Object.values(filter).every((value) => value === undefined);
   const previous = addDays(week.week, -7);
@@ -65,7 +65,8 @@ const handleRank = fromReports(rank, async (input: RankInput, { database, weeks 
     count: rows.length,
     limit,
     ...(offset === undefined ? { afterRank } : { offset }),
-    nextAfterRank: isLast ? null : (rows.at(-1)?.rank ?? null),
+    // A page by offset may end between terms of one rank, which then come again, so that none is skipped.
+    nextAfterRank: last && next ? Math.min(last.rank, next.rank - 1) : null,
     // Counting matching rows among three million is slow.
     total: offset !== undefined && isUnfiltered ? week.terms : null,
   };

@@ -102,6 +102,16 @@ test.for([
   expect(whole.length).toBeGreaterThan(20);
 });
 
+test.for([99, 100, 101, 102])(
+  'a page by offset that ends after %i rows is followed by all other rows by afterRank',
+  async (limit, { client }) => {
+    const page = await get(client, `rank?country=us&offset=0&limit=${limit}`);
+    expect(page.count).toBe(limit);
+    const rest = await get(client, `rank?country=us&limit=1000&afterRank=${page.nextAfterRank}`);
+    expect(new Set(keywords([...page.rows, ...rest.rows])).size).toBe(TERMS);
+  },
+);
+
 describe('filters', () => {
   const has: Record<string, (term: TestTerm, i: number) => boolean> = {
     'keyword=desk%20lamp': (_, i) => i % 7 === 0,
