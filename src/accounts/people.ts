@@ -107,21 +107,22 @@ const CONFIRMATION_LIFETIME_MS = 86_400_000;
 /**
  * Creates a token that confirms once that an address belongs to a person. It is sent to that address. A token for another
  * address than the present one also changes the address.
+ * @param present the address of the person when the token was requested: a mail may be sent much later.
  * @param requestedAt the password must not have been changed since a change of the address was requested.
- * @returns the token, which is not stored; null if the person does not exist, or has changed the password.
+ * @returns the token, which is not stored; null if the person does not exist, has another address, or has changed the password.
  */
 export async function createEmailConfirmation(
   database: Queryable,
   personId: number,
   email: string,
-  { requestedAt, now }: { requestedAt: Date; now: number },
+  { present, requestedAt, now }: { present: string; requestedAt: Date; now: number },
 ): Promise<string | null> {
   const token = randomBytes(32).toString('base64url');
   const { rowCount } = await database.query(
     `insert into email_confirmations (token_hash, person_id, email, present_email, expires_at)
-     select $1, id, $3, email, $4 from people where id = $2 and (email = $3
+     select $1, id, $3, email, $4 from people where id = $2 and email = $6 and (email = $3
        or not exists (select from passwords p where p.person_id = $2 and p.changed_at > $5))`,
-    [digestOf(token), personId, email, new Date(now + CONFIRMATION_LIFETIME_MS), requestedAt],
+    [digestOf(token), personId, email, new Date(now + CONFIRMATION_LIFETIME_MS), requestedAt, present],
   );
   return rowCount === 1 ? token : null;
 }

@@ -178,6 +178,33 @@ describe('a mail is not sent', () => {
     expect(mailServer.attempts).toBe(0);
   });
 
+  test.for([
+    ['confirms an address that the person has left', 'confirm_email', 'present'],
+    ['changes an address that the person has left', 'confirm_new_email', 'present'],
+    ['changes the address, after a later request for another one', 'confirm_new_email', 'wanted'],
+    ['confirms the address, after a request for another one', 'confirm_email', 'wanted'],
+  ] as const)(
+    'whose link %s, without a record',
+    async ([, kind, change], { database, mails, mailServer }) => {
+      const { email: to } = mails;
+      const { personId } = await mails.account();
+      const present = kind === 'confirm_email' ? to : `present-${to}`;
+      await database.query('update people set email = $2 where id = $1', [personId, present]);
+      const asked = { personId, to, facts: { requestId: to, present } };
+      await mails.queue(kind === 'confirm_email' ? { ...asked, kind } : { ...asked, kind });
+      if (change === 'present')
+        await database.query('update people set email = $2 where id = $1', [personId, `another-${to}`]);
+      else {
+        const facts = { requestId: `later ${to}`, present };
+        await mails.queue({ personId, kind: 'confirm_new_email', to: `another-${to}`, facts });
+      }
+      mails.work();
+      await mails.become();
+      if (change === 'wanted') await mailServer.received(1);
+      expect(mailServer.taken.flatMap((mail) => mail.to?.map(({ address }) => address))).not.toContain(to);
+    },
+  );
+
   test('with a password link to an address without an account, without a record', async ({
     mails,
     mailServer,

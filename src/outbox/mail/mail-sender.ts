@@ -5,6 +5,7 @@ import { createMailedReset, resetPath } from '../../accounts/passwords.ts';
 import { createEmailConfirmation } from '../../accounts/people.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/pool.ts';
+import { hasRow } from '../../platform/db/rows.ts';
 import { DAY_MS, MINUTE_MS } from '../../platform/durations.ts';
 import type { SecretBox } from '../../platform/secret-box.ts';
 import type { Attempt, ClaimedMessage, Outcome, Sender, Skipped } from '../queue.ts';
@@ -185,8 +186,10 @@ async function tokenPath(
       return made && resetPath(made);
     }
     case 'confirm': {
-      const made =
-        personId && (await createEmailConfirmation(database, personId, recipient, { requestedAt, now }));
+      const { present = recipient } = JSON.parse(payload) as { present?: string };
+      if (personId === null || (await hasLaterChange(database, personId, mailId))) return null;
+      const about = { present, requestedAt, now };
+      const made = await createEmailConfirmation(database, personId, recipient, about);
       return made ? `/confirm-email?token=${made}` : null;
     }
     case 'invitation': {
@@ -197,6 +200,12 @@ async function tokenPath(
     case 'result':
       return createResultLink({ mailId, personId, facts: JSON.parse(payload) as ResultFacts }, now);
   }
+}
+
+/** Whether a person has requested another address after a mail was queued, which ends the links of that mail. */
+function hasLaterChange(database: Database, personId: number, mailId: string) {
+  const later = "select from outbox where person_id = $1 and kind = 'confirm_new_email' and id > $2";
+  return hasRow(database, later, [personId, mailId]);
 }
 
 /** A mail in its final form. */

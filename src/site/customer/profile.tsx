@@ -101,7 +101,13 @@ export function registerProfile(scope: FastifyInstance, pages: Pages): void {
     const facts = { requestId: uuid() };
     await inTransaction(database, async (client) => {
       await endEmailConfirmations(client, personId);
-      await queueMail(client, { personId, kind: 'confirm_new_email', to: email, facts }, clock.now());
+      const confirm = {
+        personId,
+        kind: 'confirm_new_email',
+        to: email,
+        facts: { ...facts, present },
+      } as const;
+      await queueMail(client, confirm, clock.now());
       await notify(pages, client, { personId, kind: 'email_changing', facts: { ...facts, newEmail: email } });
     });
     return '/profile?sent=1';

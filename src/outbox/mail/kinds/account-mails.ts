@@ -116,7 +116,7 @@ export const ACCOUNT_MAILS = {
     }),
   }),
 
-  confirm_new_email: kind<Requested>({
+  confirm_new_email: kind<Requested & { present: string }>({
     name: 'Confirm the new address',
     token: 'confirm',
     causeOf: ({ requestId }) => requestId,
