@@ -385,7 +385,10 @@ describe('an account that requires single sign-on', () => {
   test('is switched on by an owner or admin who has signed in by it', async ({ souk }) => {
     const { visitor, accountId } = await signedIn(souk);
     setClock(souk);
-    expect((await visitor.get(SETTINGS)).text).toContain('sign in with Example ID yourself first');
+    const page = await visitor.get(SETTINGS);
+    expect(page.text).toContain('sign in with Example ID yourself first');
+    const back = encodeURIComponent(`/account/${accountId}/settings`);
+    expect(page.html).toContain(`href="${START}?to=${back}&amp;continue=1"`);
     expect((await visitor.post(`${SWITCH}/require`, {})).status).toBe(403);
     const { owner, personId } = await requiring(souk);
     await join(souk, { accountId, personId, role: 'viewer' });

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { VNode } from 'preact';
 import { z } from 'zod';
+import { addressFor } from '../../accounts/account-address.ts';
 import { renameAccount } from '../../accounts/accounts.ts';
 import { isAble } from '../../accounts/members.ts';
 import { requireSingleSignOn, requiresSingleSignOn } from '../../accounts/single-sign-on.ts';
@@ -78,7 +79,12 @@ async function showSettings(pages: Pages, reply: FastifyReply, forms: ShownForms
         </p>
       </Card>
       {pages.openId && isAble(role, 'people') && (
-        <SsoSwitch name={pages.openId.settings.name} isOn={requiresSso} mayTurnOn={isSso} />
+        <SsoSwitch
+          name={pages.openId.settings.name}
+          accountId={accountId}
+          isOn={requiresSso}
+          mayTurnOn={isSso}
+        />
       )}
       {pages.mail !== 'none' && !isStaff && <NoticeSwitches off={off} />}
       {isAble(role, 'ownership') && <OwnData erasure={erasure} form={forms.erasure ?? NO_INPUT} />}
@@ -121,7 +127,8 @@ function registerSsoSwitch(scope: FastifyInstance, { database, openId }: Pages):
 }
 
 /** @param props.mayTurnOn whether the viewer has signed in by it, so that not all members are locked out. */
-function SsoSwitch({ name, isOn, mayTurnOn }: { name: string; isOn: boolean; mayTurnOn: boolean }): VNode {
+function SsoSwitch(props: { name: string; accountId: number; isOn: boolean; mayTurnOn: boolean }): VNode {
+  const { name, accountId, isOn, mayTurnOn } = props;
   return (
     <Card title="Single sign-on">
       <p>
@@ -136,7 +143,7 @@ function SsoSwitch({ name, isOn, mayTurnOn }: { name: string; isOn: boolean; may
       ) : (
         <p class="hint">
           To require it of all members,{' '}
-          <a href={`${singleSignOnPath(PATH)}&continue=1`}>sign in with {name}</a> yourself first.
+          <a href={`${singleSignOnPath(addressFor(accountId, PATH))}&continue=1`}>sign in with {name}</a> yourself first.
         </p>
       )}
       <p class="hint">API keys work either way.</p>
