@@ -283,8 +283,9 @@ describe('notices', () => {
     await queue('2');
     await subjects(3);
 
-    const { status } = await stranger().send(path, { 'List-Unsubscribe': 'One-Click' });
+    const { status, sentHtml } = await stranger().send(path, { 'List-Unsubscribe': 'One-Click' });
     expect(status).toBe(200);
+    expect(sentHtml).toContain(`href="/account/${accountId}/settings"`);
     await queue('3');
     await subjects(3);
     const settings = await visitor.get('/account/settings');

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
+import { addressFor } from '../../accounts/account-address.ts';
 import { personOfReset, resetPassword } from '../../accounts/passwords.ts';
 import { confirmEmailByToken, emailOfConfirmation } from '../../accounts/people.ts';
 import { writeAct } from '../../operator/account-audit.ts';
@@ -221,7 +222,7 @@ export function registerUnsubscribe(scope: FastifyInstance, { database }: Pages)
       <NarrowPage title="Notices switched off" heading="Switched off">
         <p role="status">You no longer receive these mails. {TOPICS[topic]}.</p>
         <p>
-          You can switch them on again in the <a href="/account/settings">settings</a>.
+          You can switch them on again in the <a href={addressFor(member.accountId, '/account/settings')}>settings</a>.
         </p>
       </NarrowPage>,
     );
