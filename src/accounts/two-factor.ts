@@ -25,7 +25,8 @@ interface GivenCode {
 
 /** Returns the time step that a code of the app belongs to; null if it belongs to none around now. */
 function totpStep(secret: string, { code, now }: GivenCode): number | null {
-  const token = code.replaceAll(' ', '');
+  const token = code.normalize('NFKC').replaceAll(' ', '');
+  if (!/^\d{6}$/.test(token)) return null;
   const delta = totpOf(secret, '').validate({ token, timestamp: now, window: STEPS_AROUND });
   return delta === null ? null : Math.floor(now / STEP_MS) + delta;
 }
