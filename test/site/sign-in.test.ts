@@ -1,8 +1,10 @@
 import { request } from 'undici';
 import { beforeEach, describe, expect } from 'vitest';
+import { createInvitationToken, invite } from '../../src/accounts/invitations.ts';
 import { ensureStandardPlans } from '../../src/billing/standard-plans.ts';
+import { inTransaction } from '../../src/platform/db/transaction.ts';
 import { accountPath } from '../../src/site/visitor/sign-in.tsx';
-import { buy, expectPage, PAGES, PASSWORD, signUp } from '../support/customer.ts';
+import { accountOf, buy, expectPage, PAGES, PASSWORD, signUp } from '../support/customer.ts';
 import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 import { createVisitor, type Visitor } from '../support/visitor.ts';
@@ -36,6 +38,26 @@ describe('signing in', () => {
     expect(asked.path).toBe('/sign-in?to=%2Faccount%2Fkeys');
     const page = await signIn(other, { email: email.toUpperCase(), password: PASSWORD, to: '/account/keys' });
     expect(page.path).toBe('/account/keys');
+  });
+
+  test('works for a person whose accounts are all disabled, for invitations and the console, and shows none of the accounts', async () => {
+    const accountId = await accountOf(souk.database, email);
+    await souk.database.query("update accounts set state = 'disabled' where id = $1", [accountId]);
+    await souk.database.query("update people set installation_role = 'support' where email = $1", [email]);
+    const other = stranger();
+    expectPage(await signIn(other, { email, password: PASSWORD }), 403, 'This account is disabled');
+    const console = await signIn(stranger(), { email, password: PASSWORD, to: '/admin' });
+    expect([console.status, console.path]).toEqual([200, '/admin']);
+    const invited = await souk.account();
+    const token = await inTransaction(souk.database, async (client) => {
+      const asked = { accountId: invited.accountId, email, role: 'viewer', by: null } as const;
+      return createInvitationToken(client, await invite(client, asked, souk.clock.now()), souk.clock.now());
+    });
+    const guest = stranger();
+    const to = `/invitation?token=${token}`;
+    expectPage(await signIn(guest, { email, password: PASSWORD, to }), 200, 'Accept');
+    const joined = await guest.post('/invitation/accept', { token: String(token) });
+    expect([joined.status, joined.address]).toEqual([200, `/account/${invited.accountId}`]);
   });
 
   test('redirects without the requested page if its address is too long for a header', async () => {

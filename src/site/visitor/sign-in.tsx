@@ -4,7 +4,6 @@ import { v7 as uuid } from 'uuid';
 import { z } from 'zod';
 import { createAccount } from '../../accounts/accounts.ts';
 import { placesOf } from '../../accounts/attempts.ts';
-import { type Membership, membershipsOf } from '../../accounts/members.ts';
 import { networkOf } from '../../accounts/networks.ts';
 import {
   findPassword,
@@ -80,7 +79,6 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
     refuseTooMany(pages, reply, await attempts.count(attempt));
     if (!(await isPassword(stored, password, placesOf(attempt))) || stored === null) throw wrongPassword();
     await attempts.forgive(attempt);
-    refuseDisabled(await membershipsOf(database, stored.personId));
     if (await hasTwoFactor(database, stored.personId)) {
       setPendingCookie(reply, await beginPendingSignIn(database, stored, pages.clock.now()));
       return `${CODE_PATH}?to=${encodeURIComponent(accountPath(to))}`;
@@ -100,12 +98,6 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
     const { to } = readValues(body);
     return reply.redirect(to === undefined ? '/' : signInPath(to), 303);
   });
-}
-
-/** @throws FormRefused if a person has accounts, and all of them are disabled. */
-export function refuseDisabled(accounts: readonly Membership[]): void {
-  if (accounts.length > 0 && !accounts.some(({ isActive }) => isActive))
-    throw new FormRefused(403, { '': 'This account is disabled. Contact the operator.' });
 }
 
 function wrongPassword(): FormRefused {

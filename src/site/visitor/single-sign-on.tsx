@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { membershipsOf } from '../../accounts/members.ts';
 import { OPENID_SECONDS, type OpenId, OpenIdFailed, type SignedIn } from '../../accounts/openid.ts';
 import { hasClaimedRole } from '../../accounts/people.ts';
 import { isKnownDevice } from '../../accounts/sessions.ts';
@@ -15,7 +14,6 @@ import { COOKIE_OPTIONS, SSO_DEVICE_COOKIE, signInPerson } from '../session.ts';
 import {
   accountPath,
   informOfSignIn,
-  refuseDisabled,
   refuseTooMany,
   sendSignIn,
   singleSignOnPath,
@@ -63,7 +61,7 @@ async function finish(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { attempts, database } = pages;
+  const { attempts } = pages;
   refuseTooMany(pages, reply, await attempts.countSingleSignOn(request.ip));
   const cookie = request.cookies[BEGUN_COOKIE];
   // Each sign-in has one answer.
@@ -72,7 +70,6 @@ async function finish(
   const signedIn = await openId.finish(returned, cookie);
   const { identity } = signedIn;
   const personId = await personOf(pages, openId, request, reply, identity);
-  refuseDisabled(await membershipsOf(database, personId));
   await attempts.forgiveSingleSignOn(request.ip);
   await setClaimedRole(pages, openId, request, personId, signedIn);
   const { clientSecret } = openId.settings;
