@@ -51,7 +51,7 @@ export interface Session {
   name: string;
   /** What the person may do in the console; null: nothing. */
   installationRole: InstallationRole | null;
-  /** The live account whose pages were shown last, or the first of the person; null: the person has none. */
+  /** The live account whose pages were shown last, or the first of the person, active ones before others; null: the person has none. */
   lastAccountId: number | null;
   /** Whether the person has signed in by OpenID Connect. */
   isSso: boolean;
@@ -105,7 +105,8 @@ export async function findSession(database: Database, token: string, now: number
     name: 'session',
     text: `select p.id as "personId", p.email, p.name, p.installation_role as "installationRole", s.is_sso as "isSso",
         p.direct_units as "directUnits",
-        coalesce((select m.account_id from members m where m.person_id = p.id and m.account_id = s.account_id),
+        coalesce((select m.account_id from members m join accounts a on a.id = m.account_id
+           where m.person_id = p.id and m.account_id = s.account_id and a.state = 'active'),
           (select min(m.account_id) from members m join accounts a on a.id = m.account_id
            where m.person_id = p.id and a.state = 'active'),
           (select min(m.account_id) from members m where m.person_id = p.id)) as "lastAccountId",

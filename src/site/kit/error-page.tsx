@@ -32,7 +32,8 @@ export function registerErrorPages(scope: FastifyInstance, { log, events, databa
     reply.removeHeader('location');
     if (error instanceof SoukError && error.retryAfterSeconds !== undefined)
       reply.header('retry-after', error.retryAfterSeconds);
-    const elsewhere = status === 404 ? await otherAccounts(database, request) : [];
+    const isClosed = status === 403 && !request.entered;
+    const elsewhere = status === 404 || isClosed ? await otherAccounts(database, request) : [];
     return sendErrorPage(request, reply, { status, title, text, elsewhere });
   });
 }
@@ -43,7 +44,7 @@ interface Elsewhere {
   name: string;
 }
 
-/** The other accounts of the person whose page has not been found; none if no account has such a page. */
+/** The other accounts of the person whose page has not been found, or whose account is disabled; none if no account has such a page. */
 async function otherAccounts(
   database: Queryable,
   { method, originalUrl, routeOptions, session, entered }: FastifyRequest,
@@ -93,7 +94,9 @@ function sendErrorPage(
       <p class="lead">{text}</p>
       {elsewhere.length > 0 && (
         <>
-          <p>If the address is of another of your accounts, open it there:</p>
+          <p>
+            {status === 404 ? 'If the address is of another of your accounts, open it there:' : 'Your other accounts:'}
+          </p>
           <ul>
             {elsewhere.map(({ href, name }) => (
               <li key={href}>

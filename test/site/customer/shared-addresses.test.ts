@@ -69,6 +69,19 @@ test('offers a person without access to an account the own accounts, and names n
   ]);
 });
 
+test('opens another account instead of one that was disabled, whose page offers the others', async () => {
+  const member = await signedIn(souk);
+  const disabled = await souk.account();
+  await join(souk, { accountId: disabled.accountId, personId: member.personId, role: 'viewer' });
+  const path = `/account/${disabled.accountId}/keys`;
+  expect((await member.visitor.get(path)).address).toBe(path);
+  await souk.database.query("update accounts set state = 'disabled' where id = $1", [disabled.accountId]);
+  const page = await member.visitor.get(path);
+  expectPage(page, 403, 'This account is disabled');
+  expect(page.sentHtml).toContain(`href="/account/${member.accountId}/keys"`);
+  expect((await member.visitor.get('/account/keys')).address).toBe(`/account/${member.accountId}/keys`);
+});
+
 describeInBrowser('in a browser', () => {
   test('a chart shows the period and the lines that its address names', async ({ openPage }) => {
     const open = async ({ cookie: session }: Customer, path: string) => {
