@@ -160,7 +160,9 @@ export async function verifyCode(
 export function removeTwoFactor(database: Queryable, personId: number) {
   return hasRow(
     database,
-    'with pending as (delete from pending_sign_ins where person_id = $1) delete from two_factor where person_id = $1',
+    `with pending as (delete from pending_sign_ins where person_id = $1),
+       removed as (delete from two_factor where person_id = $1 returning confirmed_at)
+     select from removed where confirmed_at is not null`,
     [personId],
   );
 }

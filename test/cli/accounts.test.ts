@@ -131,14 +131,23 @@ describe('person', () => {
     expect(await command.run(`person ${line}`)).toEqual({ code, stdout: '', stderr });
   });
 
-  test('reset2fa turns two-factor sign-in off, and says whether it was on', async () => {
+  test('reset2fa turns two-factor sign-in off, says whether it was on, and informs the person if it was', async () => {
     const { email, personId } = await staffOf(souk);
-    await souk.database.query(
-      "insert into two_factor (person_id, secret, confirmed_at) values ($1, 'secret', now())",
-      [personId],
-    );
+    const add = (confirmedAt: Date | null) =>
+      souk.database.query("insert into two_factor (person_id, secret, confirmed_at) values ($1, 'secret', $2)", [
+        personId,
+        confirmedAt,
+      ]);
+    await add(new Date());
     expect(await command.text(`person reset2fa ${email}`)).toContain('Two-factor sign-in is off.');
     expect(await command.json(`person reset2fa ${email}`)).toEqual({ personId, wasOn: false });
+    await add(null);
+    expect(await command.json(`person reset2fa ${email}`)).toEqual({ personId, wasOn: false });
+    const { rows } = await souk.database.query(
+      "select payload from outbox where kind = 'two_factor_changed' and person_id = $1",
+      [personId],
+    );
+    expect(rows.map(({ payload }) => JSON.parse(payload).isOn)).toEqual([false]);
   });
 });
 

@@ -29,6 +29,7 @@ import {
 import { endOtherSessions } from '../../accounts/sessions.ts';
 import { removeTwoFactor } from '../../accounts/two-factor.ts';
 import { openTestAccount } from '../../billing/test-wallet.ts';
+import { queueMail } from '../../outbox/mail/mails.ts';
 import { addAccountNote, deleteAccountNote } from '../account-notes.ts';
 import { audited, auditedAs, type Operating } from '../audit.ts';
 import { cancelErasure, requestErasure, requireNotErased } from '../personal-data/erasure.ts';
@@ -209,10 +210,12 @@ export const personActs = {
     );
   },
 
-  /** Turns two-factor sign-in off, for a person who has neither the app nor recovery codes. @returns false if it was not on. */
+  /** Turns two-factor sign-in off, for a person who has neither the app nor recovery codes, and informs the person. @returns false if it was not on. */
   removeTwoFactor(by: Operating, personId: number, accountId?: number): Promise<boolean> {
     return audited(by, async (client) => {
       const wasOn = await removeTwoFactor(client, personId);
+      const facts = { at: new Date(by.now).toISOString(), isOn: false };
+      if (wasOn) await queueMail(client, { personId, kind: 'two_factor_changed', facts }, by.now);
       const line = { action: 'account.two-factor-removed' as const, target: `person ${personId}` };
       return { result: wasOn, line: accountId === undefined ? line : { ...line, accountId } };
     });
