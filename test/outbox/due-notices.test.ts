@@ -2,10 +2,14 @@ import { v7 as uuid } from 'uuid';
 import { beforeEach, describe, expect } from 'vitest';
 import { ensureAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/authentication.ts';
+import { setMember } from '../../src/accounts/members.ts';
 import { grantPack, grantSubscription, upsertPlan } from '../../src/billing/grants.ts';
+import { erasePerson } from '../../src/operator/personal-data/erasure.ts';
 import { queueDueNotices } from '../../src/outbox/mail/due-notices.ts';
 import type { Database } from '../../src/platform/db/pool.ts';
+import { inTransaction } from '../../src/platform/db/transaction.ts';
 import { DAY_MS } from '../../src/platform/durations.ts';
+import { ownerOf } from '../support/customer.ts';
 import { test as base } from '../support/souk-test.ts';
 
 const NOW = Date.parse('2026-03-04T10:00:00Z');
@@ -158,6 +162,25 @@ describe('a plan', () => {
     await plan(database, accountId, end, end + 30 * DAY_MS);
     expect(await dueAt(end - DAY_MS)).toEqual([]);
   });
+});
+
+test('a notice that the members have received is not sent again when the first recipient deletes the profile', async ({
+  database,
+  accountId,
+  dueAt,
+}) => {
+  const { rows } = await database.query<{ id: number }>(
+    'insert into people (email, name, created_at, email_confirmed_at) values ($1, $1, $2, $2) returning id',
+    [`bob-${number}@customers.example`, new Date(NOW)],
+  );
+  const member = { accountId, personId: rows[0]?.id ?? 0, role: 'owner' } as const;
+  await inTransaction(database, (client) => setMember(client, member, NOW + 1));
+  await leave(database, await pack(database, accountId), 0);
+  expect(await dueAt()).toEqual(['units_empty', 'units_empty']);
+  const first = await ownerOf(database, accountId);
+  await inTransaction(database, (client) => erasePerson(client, first));
+  expect(await dueAt()).toEqual([]);
+  expect(await kindsOf(database, accountId)).toEqual(['units_empty']);
 });
 
 test('a new key is announced once, also to unconfirmed addresses', async ({ database, accountId, dueAt }) => {

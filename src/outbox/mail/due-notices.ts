@@ -20,7 +20,8 @@ export async function queueDueNotices(
       text: `select d.account_id as "accountId", d.kind, d.facts from (${query}) as d join accounts a on a.id = d.account_id
         where $1::timestamptz is not null and a.state = 'active' and a.live_account_id is null and (not $2 or d.kind in ('key_created', 'connection_created') or exists (
             select from members m join people p on p.id = m.person_id where m.account_id = a.id and p.email_confirmed_at is not null))
-          and not exists (select from outbox m where m.cause = d.kind || ' ' || d.account_id || ' ' || d.cause)
+          and not exists (select from members r join outbox m
+            on m.cause = d.kind || ' ' || d.account_id || ' ' || d.cause || ' to person ' || r.person_id where r.account_id = d.account_id)
         limit $3`,
       values: [new Date(now), needsConfirmed, MOST_AT_ONCE],
     });

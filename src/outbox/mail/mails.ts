@@ -76,7 +76,7 @@ export async function queueMail(database: Queryable, notice: Notice, now?: numbe
         ? `${accountId ?? notice.to}`
         : accountId;
   const cause = `${kind} ${about} ${causeOf?.(facts)}`;
-  const messages = recipients.map(({ personId, email }, i) => ({
+  const messages = recipients.map(({ personId, email }) => ({
     channel: 'mail' as const,
     accountId,
     personId,
@@ -84,8 +84,7 @@ export async function queueMail(database: Queryable, notice: Notice, now?: numbe
     recipient: email,
     host: '',
     payload: JSON.stringify(facts),
-    // The first has the cause itself, by which a notice that was queued is found.
-    cause: i === 0 ? cause : `${cause} to person ${personId}`,
+    cause: personId === null ? cause : `${cause} to person ${personId}`,
     expiresAt: isForgotten && now ? new Date(now + FORGOTTEN_MS) : null,
   }));
   await enqueueMessages(database, messages, now);
