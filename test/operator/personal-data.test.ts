@@ -3,13 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { testAccountOf } from '../../src/accounts/authentication.ts';
-import { ERASURE_DELAY_MS, eraseDueAccounts } from '../../src/operator/personal-data/erasure.ts';
+import { ERASURE_DELAY_MS, eraseDueAccounts, erasePerson } from '../../src/operator/personal-data/erasure.ts';
 import {
   ACCOUNT_TABLES,
   exportAccount,
   PERSON_TABLES,
 } from '../../src/operator/personal-data/export-account.ts';
+import { queueMail } from '../../src/outbox/mail/mails.ts';
 import { databaseClock } from '../../src/platform/db/pool.ts';
+import { inTransaction } from '../../src/platform/db/transaction.ts';
 import { DAY_MS } from '../../src/platform/durations.ts';
 import { finished, startBatch } from '../support/batches.ts';
 import type { Client } from '../support/client.ts';
@@ -164,6 +166,17 @@ test('a person downloads the own data, without secrets and the data of other peo
   ]);
   expect(download.html).not.toMatch(/hash|secret"|credential|argon2/);
   expect(download.html).not.toContain(other.email);
+});
+
+test('mails to other people do not name a person who deletes the profile', async () => {
+  const [one, other] = [await customer(), await customer()];
+  const to = `invited-by-${one.email}`;
+  const invitation = { requestId: to, accountName: 'Shop', by: one.email, role: 'viewer', invitationId: 1 };
+  await queueMail(souk.database, { accountId: other.id, kind: 'invitation', to, facts: invitation });
+  const [person] = await rowsOf('select id from people where email = $1', [one.email]);
+  await inTransaction(souk.database, (client) => erasePerson(client, person.id));
+  const [mail] = await rowsOf('select payload from outbox where recipient = $1', [to]);
+  expect(JSON.parse(mail.payload)).toEqual({ ...invitation, by: 'a deleted profile' });
 });
 
 test('the export has every row of more than one page, once', async () => {

@@ -238,5 +238,10 @@ export async function erasePerson(client: ClientBase, personId: number): Promise
   // Mails with password links and invitations are sent to addresses.
   await client.query(`delete from outbox where channel = 'mail' and recipient = $1`, [person.email]);
   await client.query('delete from invitations where email = $1', [person.email]);
+  // Mails to others name who has invited them, or connected a program.
+  await client.query(
+    `update outbox set payload = replace(payload, $1, '"a deleted profile"') where channel = 'mail' and strpos(payload, $1) > 0`,
+    [JSON.stringify(person.email)],
+  );
   return true;
 }
