@@ -216,6 +216,18 @@ test('a customer downloads the data, asks for the erasure with password and word
   expect(await eraseDueAccounts(souk.database, Date.now() + 2 * ERASURE_DELAY_MS, fail)).toEqual([]);
 });
 
+test('a download can be repeated after one whose line in the audit log could not be written', async () => {
+  const { id, visitor } = await customer();
+  await souk.database.query(
+    `create function refuse_line() returns trigger language plpgsql as $$ begin raise 'no line'; end $$;
+     create trigger refuse before insert on audit_log for each row when (new.account_id = ${id}) execute function refuse_line()`,
+  );
+  const download = async () => (await visitor.get('/account/data.json')).status;
+  expect(await download()).toBe(500);
+  await souk.database.query('drop trigger refuse on audit_log');
+  await expect.poll(download).toBe(200);
+});
+
 test('the command writes the export to a new file that only its owner can read', async () => {
   const { id } = await customer();
   const file = join(tmpdir(), `souk-export-${id}-${process.pid}.json`);

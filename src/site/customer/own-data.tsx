@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream';
+import { finished, Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import type { ComponentChildren, VNode } from 'preact';
 import { z } from 'zod';
@@ -53,9 +53,10 @@ export function registerOwnData(scope: FastifyInstance, pages: Pages, show: Show
         retryAfterSeconds: 5,
       });
     inProgress.add(accountId);
+    // Not the end of the document: it is never read if its line in the audit log cannot be written.
+    finished(reply.raw, () => inProgress.delete(accountId));
     noteActs(request, { action: 'account.exported' });
     const document = Readable.from(exportAccount(database, accountId, clock.now()));
-    document.once('close', () => inProgress.delete(accountId));
     return sendFile(reply, { name: `account-${accountId}`, type: 'json' }, document);
   });
 
