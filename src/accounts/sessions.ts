@@ -59,28 +59,33 @@ export interface Session {
   directUnits: number;
 }
 
-/** The password has been changed since it was verified. */
-export class PasswordChanged extends Error {}
+/** The password has been changed, or two-factor sign-in turned on, since the password was verified. */
+export class CredentialsChanged extends Error {}
 
 /**
  * Starts a session.
- * @param who `passwordDigest`: the stored password that was verified, if there was one. `isSso`: the person has signed in by OpenID Connect.
+ * @param who `passwordDigest`: the stored password that was verified, if there was one. `hasCode`: a code was verified, too. `isSso`: the person has signed in by OpenID Connect.
  * @returns its token for the cookie. The database stores only its digest.
- * @throws PasswordChanged.
+ * @throws CredentialsChanged.
  */
 export async function beginSession(
   database: Transactable,
-  who: { personId: number; passwordDigest?: string; isSso?: boolean },
+  who: { personId: number; passwordDigest?: string; hasCode?: boolean; isSso?: boolean },
   now: number,
 ): Promise<string> {
   const token = randomBytes(32).toString('base64url');
-  const { personId, passwordDigest, isSso = false } = who;
+  const { personId, passwordDigest, hasCode = false, isSso = false } = who;
   await inTransaction(database, async (client) => {
-    // The lock makes a change of the password wait for this transaction, and then end its session. A change that was committed
-    // before is detected here.
+    // The lock makes a change of the password, and turning two-factor sign-in on, wait for this transaction, and then end its
+    // session. What was committed before is detected here.
     const verified = 'select 1 from passwords where person_id = $1 and hash = $2 for share';
-    if (passwordDigest !== undefined && !(await hasRow(client, verified, [personId, passwordDigest])))
-      throw new PasswordChanged();
+    const needsCode = 'select 1 from two_factor where person_id = $1 and confirmed_at is not null';
+    if (
+      passwordDigest !== undefined &&
+      (!(await hasRow(client, verified, [personId, passwordDigest])) ||
+        (!hasCode && (await hasRow(client, needsCode, [personId]))))
+    )
+      throw new CredentialsChanged();
     await client.query(
       `insert into web_sessions (token_hash, person_id, is_sso, created_at, seen_at, expires_at)
        select $1, id, $6, $3, $3, case when installation_role is null then $4::timestamptz else $5 end

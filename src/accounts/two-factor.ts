@@ -118,6 +118,8 @@ export function confirmEnrolment(
   { code, now, session }: GivenCode & { session: Buffer },
 ): Promise<string[] | null> {
   return inTransaction(database, async (client) => {
+    // Sign-ins by password that are under way hold this lock until their sessions can be ended.
+    await client.query('select 1 from passwords where person_id = $1 for update', [personId]);
     const step = await stepOf(client, box, personId, { code, now });
     if (step === null) return null;
     const { rowCount } = await client.query(

@@ -120,12 +120,12 @@ export function clearSessionCookie(reply: FastifyReply): void {
   reply.clearCookie(SESSION_COOKIE, COOKIE_OPTIONS);
 }
 
-/** Somebody who has signed in: by a stored password that was verified, or by OpenID Connect, with the secret of the device cookie. */
-type SignedInPerson = { personId: number } & ({ digest: string } | { ssoDevice: string });
+/** Somebody who has signed in: by a stored password that was verified, with or without a code, or by OpenID Connect, with the secret of the device cookie. */
+type SignedInPerson = { personId: number } & ({ digest: string; hasCode?: boolean } | { ssoDevice: string });
 
 /**
  * Starts a person's session and ends the one of the request, so that its token is no longer valid.
- * @throws PasswordChanged if the password has been changed since it was verified.
+ * @throws CredentialsChanged.
  */
 export async function signInPerson(
   { database, clock }: Pages,
@@ -135,7 +135,9 @@ export async function signInPerson(
 ): Promise<void> {
   const { personId } = signedIn;
   const isSso = 'ssoDevice' in signedIn;
-  const who = isSso ? { personId, isSso } : { personId, passwordDigest: signedIn.digest };
+  const who = isSso
+    ? { personId, isSso }
+    : { personId, passwordDigest: signedIn.digest, hasCode: signedIn.hasCode };
   const token = await beginSession(database, who, clock.now());
   if (request.session) await endSession(database, request.session.tokenHash);
   setSessionCookie(reply, token);

@@ -1,3 +1,4 @@
+import { Secret, TOTP } from 'otpauth';
 import { expect, onTestFinished } from 'vitest';
 import {
   CONCURRENCY,
@@ -18,9 +19,11 @@ import {
   endOtherSessions,
   findSession,
   MOST_SESSIONS,
-  PasswordChanged,
+  CredentialsChanged,
 } from '../../src/accounts/sessions.ts';
-import type { Database } from '../../src/platform/db/pool.ts';
+import { beginEnrolment, confirmEnrolment } from '../../src/accounts/two-factor.ts';
+import type { Database, Queryable } from '../../src/platform/db/pool.ts';
+import { createSecretBox } from '../../src/platform/secret-box.ts';
 import { COSTLY } from '../support/cheap-argon2.ts';
 import { test } from '../support/souk-test.ts';
 
@@ -54,6 +57,14 @@ async function openTransaction(database: Database) {
   return client;
 }
 
+async function insertSession(client: Queryable, personId: number): Promise<void> {
+  await client.query(
+    `insert into web_sessions (token_hash, person_id, created_at, seen_at, expires_at)
+     values ('\\x01', $1, $2, $2, 'infinity')`,
+    [personId, new Date(NOW)],
+  );
+}
+
 async function untilSomebodyWaits(database: Database): Promise<void> {
   const waiting =
     "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
@@ -65,7 +76,7 @@ test('creates no session if the password changes after the sign-in verified the 
 }) => {
   const stored = await owner(database);
   expect(await change(database, stored)).not.toBeNull();
-  await expect(begin(database, stored)).rejects.toThrow(PasswordChanged);
+  await expect(begin(database, stored)).rejects.toThrow(CredentialsChanged);
 });
 
 test('refuses a sign-in with the old password that waits for a concurrent password change', async ({
@@ -78,7 +89,7 @@ test('refuses a sign-in with the old password that waits for a concurrent passwo
   const signingIn = begin(database, stored).catch((error: unknown) => error);
   await untilSomebodyWaits(database);
   await changing.query('commit');
-  expect(await signingIn).toBeInstanceOf(PasswordChanged);
+  expect(await signingIn).toBeInstanceOf(CredentialsChanged);
 });
 
 test('a password change waits for a concurrent sign-in, and ends its session', async ({ database }) => {
@@ -87,13 +98,44 @@ test('a password change waits for a concurrent sign-in, and ends its session', a
   await signingIn.query('select 1 from passwords where person_id = $1 for share', [stored.personId]);
   const changing = change(database, stored);
   await untilSomebodyWaits(database);
-  await signingIn.query(
-    `insert into web_sessions (token_hash, person_id, created_at, seen_at, expires_at)
-     values ('\\x01', $1, $2, $2, 'infinity')`,
-    [stored.personId, new Date(NOW)],
-  );
+  await insertSession(signingIn, stored.personId);
   await signingIn.query('commit');
   expect(await changing).not.toBeNull();
+  const { rows } = await database.query('select 1 from web_sessions where person_id = $1', [stored.personId]);
+  expect(rows).toEqual([]);
+});
+
+/** Begins to set two-factor sign-in up. @returns a function that turns it on. */
+async function twoFactor(database: Database, { personId, email }: { personId: number; email: string }) {
+  const box = createSecretBox(['a key for secrets']);
+  const { secret } = await beginEnrolment(database, box, { personId, email });
+  const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: NOW });
+  const session = Buffer.from('the session that turns it on');
+  return () => confirmEnrolment(database, box, personId, { code, now: NOW, session });
+}
+
+test('creates no session by password alone if two-factor sign-in was turned on after the password was verified', async ({
+  database,
+}) => {
+  const stored = await owner(database);
+  expect(await (await twoFactor(database, stored))()).not.toBeNull();
+  await expect(begin(database, stored)).rejects.toThrow(CredentialsChanged);
+  const { personId, digest: passwordDigest } = stored;
+  expect(await beginSession(database, { personId, passwordDigest, hasCode: true }, NOW)).toBeTruthy();
+});
+
+test('turning two-factor sign-in on waits for a concurrent sign-in, and ends its session', async ({
+  database,
+}) => {
+  const stored = await owner(database);
+  const turnOn = await twoFactor(database, stored);
+  const signingIn = await openTransaction(database);
+  await signingIn.query('select 1 from passwords where person_id = $1 for share', [stored.personId]);
+  const turningOn = turnOn();
+  await untilSomebodyWaits(database);
+  await insertSession(signingIn, stored.personId);
+  await signingIn.query('commit');
+  expect(await turningOn).not.toBeNull();
   const { rows } = await database.query('select 1 from web_sessions where person_id = $1', [stored.personId]);
   expect(rows).toEqual([]);
 });

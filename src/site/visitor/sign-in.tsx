@@ -12,7 +12,7 @@ import {
   type StoredPassword,
   setPassword,
 } from '../../accounts/passwords.ts';
-import { endSession, isKnownDevice, PasswordChanged } from '../../accounts/sessions.ts';
+import { endSession, isKnownDevice, CredentialsChanged } from '../../accounts/sessions.ts';
 import {
   beginPendingSignIn,
   endPendingSignIn,
@@ -86,7 +86,7 @@ export function registerSignIn(scope: FastifyInstance, pages: Pages): void {
     try {
       await finishSignIn(pages, request, reply, stored);
     } catch (error) {
-      throw error instanceof PasswordChanged ? wrongPassword() : error;
+      throw error instanceof CredentialsChanged ? wrongPassword() : error;
     }
     return accountPath(to);
   });
@@ -200,9 +200,9 @@ function registerSignInCode(scope: FastifyInstance, pages: Pages): void {
     await endPendingSignIn(database, request.cookies[PENDING_COOKIE] ?? '');
     clearPendingCookie(reply);
     try {
-      await finishSignIn(pages, request, reply, pending);
+      await finishSignIn(pages, request, reply, { ...pending, hasCode: true });
     } catch (error) {
-      if (error instanceof PasswordChanged) return signInPath(to);
+      if (error instanceof CredentialsChanged) return signInPath(to);
       throw error;
     }
     return accountPath(to);
@@ -232,12 +232,12 @@ function sendCodeForm(reply: FastifyReply, form: FormState, status?: number): Fa
   );
 }
 
-/** Starts the session of a person, and informs the person if the browser has not signed in before with the present password. @throws PasswordChanged. */
+/** Starts the session of a person, and informs the person if the browser has not signed in before with the present password. @throws CredentialsChanged. */
 async function finishSignIn(
   pages: Pages,
   request: FastifyRequest,
   reply: FastifyReply,
-  stored: StoredPassword,
+  stored: StoredPassword & { hasCode?: boolean },
 ): Promise<void> {
   const isKnown = isKnownDevice(request.cookies[DEVICE_COOKIE], stored.digest);
   await signInPerson(pages, request, reply, stored);
