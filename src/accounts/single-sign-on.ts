@@ -114,6 +114,15 @@ async function follow(
   return { kind: 'person', personId: id, change: hasMoved ? 'address' : null };
 }
 
+/** Unlinks a person from the identity, so that a sign-in with the address can link another one. @returns false if the person had none. */
+export function unlinkIdentity(database: Queryable, personId: number) {
+  return hasRow(
+    database,
+    'update people set oidc_issuer = null, oidc_subject = null where id = $1 and oidc_subject is not null',
+    [personId],
+  );
+}
+
 /** Whether the members of a live account have to sign in by OpenID Connect. */
 export function requiresSingleSignOn(database: Queryable, accountId: number) {
   return hasRow(database, 'select from accounts where id = $1 and sso_required', [accountId]);

@@ -88,6 +88,7 @@ const INSTALLATION_ACTIONS = {
   'queue.changed': 'Queue changed',
   'session.refused': 'Operator token refused',
   'staff.changed': 'Role in the installation changed',
+  'identity.unlinked': 'Person unlinked from the identity of single sign-on',
   backup: 'Backup made',
   restore: 'Restored from a backup',
   'admission.opened': 'Calls admitted again after a recovery',

@@ -137,7 +137,7 @@ export async function signInPerson(
   const isSso = 'ssoDevice' in signedIn;
   const who = isSso
     ? { personId, isSso }
-    : { personId, passwordDigest: signedIn.digest, hasCode: signedIn.hasCode };
+    : { personId, passwordDigest: signedIn.digest, hasCode: signedIn.hasCode ?? false };
   const token = await beginSession(database, who, clock.now());
   if (request.session) await endSession(database, request.session.tokenHash);
   setSessionCookie(reply, token);

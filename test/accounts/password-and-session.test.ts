@@ -16,10 +16,10 @@ import {
 import { createPerson } from '../../src/accounts/people.ts';
 import {
   beginSession,
+  CredentialsChanged,
   endOtherSessions,
   findSession,
   MOST_SESSIONS,
-  CredentialsChanged,
 } from '../../src/accounts/sessions.ts';
 import { beginEnrolment, confirmEnrolment } from '../../src/accounts/two-factor.ts';
 import type { Database, Queryable } from '../../src/platform/db/pool.ts';

@@ -126,6 +126,7 @@ describe('person', () => {
       1,
       expect.stringContaining('"operator"|"support"|"finance"|"observer"|"none"'),
     ],
+    ['unlink unknown@shop.example', 1, 'unknown@shop.example has no profile here.\n'],
     ['reset2fa unknown@shop.example', 1, 'unknown@shop.example has no profile here.\n'],
   ] as const)('%s is refused with a reason', async ([line, code, stderr]) => {
     expect(await command.run(`person ${line}`)).toEqual({ code, stdout: '', stderr });
@@ -134,10 +135,10 @@ describe('person', () => {
   test('reset2fa turns two-factor sign-in off, says whether it was on, and informs the person if it was', async () => {
     const { email, personId } = await staffOf(souk);
     const add = (confirmedAt: Date | null) =>
-      souk.database.query("insert into two_factor (person_id, secret, confirmed_at) values ($1, 'secret', $2)", [
-        personId,
-        confirmedAt,
-      ]);
+      souk.database.query(
+        "insert into two_factor (person_id, secret, confirmed_at) values ($1, 'secret', $2)",
+        [personId, confirmedAt],
+      );
     await add(new Date());
     expect(await command.text(`person reset2fa ${email}`)).toContain('Two-factor sign-in is off.');
     expect(await command.json(`person reset2fa ${email}`)).toEqual({ personId, wasOn: false });
@@ -149,6 +150,17 @@ describe('person', () => {
     );
     expect(rows.map(({ payload }) => JSON.parse(payload).isOn)).toEqual([false]);
   });
+});
+
+test('person unlink ends the link with an identity and the sessions, and says whether there was one', async () => {
+  const { visitor, email, personId } = await staffOf(souk);
+  await souk.database.query(
+    "update people set oidc_issuer = 'https://id.example', oidc_subject = $2 where id = $1",
+    [personId, email],
+  );
+  expect(await command.json(`person unlink ${email}`)).toEqual({ personId, wasLinked: true });
+  expect((await visitor.get('/admin')).path).toMatch(/^\/sign-in/);
+  expect(await command.text(`person unlink ${email}`)).toContain('was not linked with an identity.');
 });
 
 describe('member', () => {

@@ -241,6 +241,7 @@ const COMMANDS: Record<string, [line: string, action: string]> = {
   'account confirm': ['{id}', 'account.email-confirmed'],
   'account reset2fa': ['{id}', 'account.two-factor-removed'],
   'person role': ['{email} observer', 'staff.changed'],
+  'person unlink': ['{email}', 'identity.unlinked'],
   'person reset2fa': ['{email}', 'account.two-factor-removed'],
   'member set': ['--account {id} --email {other} --role viewer', 'member.changed'],
   'member remove': ['--account {id} --email {other}', 'member.removed'],
@@ -365,6 +366,10 @@ test.for(Object.entries(COMMANDS))('the command %s writes one line', async ([nam
     if (name === 'account keep') await command().text(`account erase --account ${account.accountId}`);
     if (name === 'key revoke') await command().text(`key create --account ${account.accountId}`);
     const { email: other } = await newAccount();
+    if (name === 'person unlink')
+      await souk.database.query('update people set oidc_issuer = $1, oidc_subject = $1 where email = $1', [
+        account.email,
+      ]);
     if (name === 'member remove')
       await command().text(`member set --account ${account.accountId} --email ${other} --role viewer`);
     const words = `${name} ${line}`

@@ -140,7 +140,7 @@ describe('a person whom the provider has signed in', () => {
     const { subject, email } = newcomer();
     await signIn(stranger(souk), subject);
     const other = newcomer({ email });
-    expectPage(await signIn(stranger(souk), other.subject), 409, 'belongs to another person');
+    expectPage(await signIn(stranger(souk), other.subject), 409, 'is linked with another identity');
   });
 
   test('is refused with an address that the provider has not verified', async ({ souk }) => {

@@ -27,7 +27,7 @@ const showPeople = reportOf<Person>([
   ['Created', ({ createdAt }) => createdAt],
 ]);
 
-/** People: their roles in the installation, and two-factor sign-in. */
+/** People: their roles in the installation, two-factor sign-in and single sign-on. */
 export const personCommands = group('person', 'manages people and their roles in the installation', [
   command({
     name: 'staff',
@@ -55,6 +55,20 @@ export const personCommands = group('person', 'manages people and their roles in
       const wasOn = await personActs.removeTwoFactor(context, id);
       const text = wasOn ? 'Two-factor sign-in is off.' : 'Two-factor sign-in was not on.';
       return { data: { personId: id, wasOn }, text };
+    },
+  }),
+  command({
+    name: 'unlink',
+    description: 'unlinks a person from an identity of single sign-on, if it has changed at the provider',
+    arguments: BY_EMAIL,
+    input: z.object({ email }),
+    async run(context, { email: address }) {
+      const { id } = await knownPerson(context, address);
+      const wasLinked = await personActs.unlinkIdentity(context, id);
+      const text = wasLinked
+        ? `The next sign-in through the provider as ${address} links its identity.`
+        : `${address} was not linked with an identity.`;
+      return { data: { personId: id, wasLinked }, text };
     },
   }),
 ]);

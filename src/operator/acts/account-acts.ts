@@ -27,6 +27,7 @@ import {
   setInstallationRole,
 } from '../../accounts/people.ts';
 import { endOtherSessions } from '../../accounts/sessions.ts';
+import { unlinkIdentity } from '../../accounts/single-sign-on.ts';
 import { removeTwoFactor } from '../../accounts/two-factor.ts';
 import { openTestAccount } from '../../billing/test-wallet.ts';
 import { queueMail } from '../../outbox/mail/mails.ts';
@@ -220,6 +221,18 @@ export const personActs = {
       return { result: wasOn, line: accountId === undefined ? line : { ...line, accountId } };
     });
   },
+
+  /** Unlinks a person whose identity has changed at the OpenID Connect provider, and ends the sessions. @returns false if there was no link. */
+  unlinkIdentity: (by: Operating, personId: number): Promise<boolean> =>
+    auditedAs(
+      by,
+      async (client) => {
+        const wasLinked = await unlinkIdentity(client, personId);
+        if (wasLinked) await endOtherSessions(client, personId, null);
+        return wasLinked;
+      },
+      { action: 'identity.unlinked', target: `person ${personId}` },
+    ),
 };
 
 /** Acts of the operator on the members of an account. */

@@ -143,7 +143,8 @@ function SsoSwitch(props: { name: string; accountId: number; isOn: boolean; mayT
       ) : (
         <p class="hint">
           To require it of all members,{' '}
-          <a href={`${singleSignOnPath(addressFor(accountId, PATH))}&continue=1`}>sign in with {name}</a> yourself first.
+          <a href={`${singleSignOnPath(addressFor(accountId, PATH))}&continue=1`}>sign in with {name}</a>{' '}
+          yourself first.
         </p>
       )}
       <p class="hint">API keys work either way.</p>

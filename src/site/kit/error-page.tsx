@@ -95,7 +95,9 @@ function sendErrorPage(
       {elsewhere.length > 0 && (
         <>
           <p>
-            {status === 404 ? 'If the address is of another of your accounts, open it there:' : 'Your other accounts:'}
+            {status === 404
+              ? 'If the address is of another of your accounts, open it there:'
+              : 'Your other accounts:'}
           </p>
           <ul>
             {elsewhere.map(({ href, name }) => (

@@ -222,7 +222,8 @@ export function registerUnsubscribe(scope: FastifyInstance, { database }: Pages)
       <NarrowPage title="Notices switched off" heading="Switched off">
         <p role="status">You no longer receive these mails. {TOPICS[topic]}.</p>
         <p>
-          You can switch them on again in the <a href={addressFor(member.accountId, '/account/settings')}>settings</a>.
+          You can switch them on again in the{' '}
+          <a href={addressFor(member.accountId, '/account/settings')}>settings</a>.
         </p>
       </NarrowPage>,
     );

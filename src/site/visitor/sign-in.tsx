@@ -12,7 +12,7 @@ import {
   type StoredPassword,
   setPassword,
 } from '../../accounts/passwords.ts';
-import { endSession, isKnownDevice, CredentialsChanged } from '../../accounts/sessions.ts';
+import { CredentialsChanged, endSession, isKnownDevice } from '../../accounts/sessions.ts';
 import {
   beginPendingSignIn,
   endPendingSignIn,

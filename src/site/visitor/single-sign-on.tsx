@@ -11,13 +11,7 @@ import { NarrowPage } from '../kit/layout.tsx';
 import { sendPage } from '../kit/render.tsx';
 import { baseUrlOf, type Pages } from '../pages.ts';
 import { COOKIE_OPTIONS, SSO_DEVICE_COOKIE, signInPerson } from '../session.ts';
-import {
-  accountPath,
-  informOfSignIn,
-  refuseTooMany,
-  sendSignIn,
-  singleSignOnPath,
-} from './sign-in.tsx';
+import { accountPath, informOfSignIn, refuseTooMany, sendSignIn, singleSignOnPath } from './sign-in.tsx';
 
 const PATH = '/sign-in/openid';
 const CALLBACK_PATH = `${PATH}/callback`;
@@ -129,7 +123,7 @@ function refusalOf(
     case 'taken':
       return [
         409,
-        `The address ${email} has a profile here that belongs to another person at ${name}. Ask the operator of this service.`,
+        `The address ${email} has a profile here that is linked with another identity at ${name}. Ask the operator of this service.`,
       ];
     case 'unknown':
       return [403, `The address ${email} has no profile here. Ask for an invitation.`];
