@@ -77,7 +77,7 @@ export async function beginSession(
   const { personId, passwordDigest, hasCode = false, isSso = false } = who;
   await inTransaction(database, async (client) => {
     // The lock makes a change of the password, and turning two-factor sign-in on, wait for this transaction, and then end its
-    // session. What was committed before is detected here.
+    // session. A change that was committed before is detected here.
     const verified = 'select 1 from passwords where person_id = $1 and hash = $2 for share';
     const needsCode = 'select 1 from two_factor where person_id = $1 and confirmed_at is not null';
     if (
