@@ -22,20 +22,24 @@ export async function migrate(databaseUrl: string): Promise<void> {
   const database = openDatabase(databaseUrl, createLogger('silent'), { max: 1, limits, connectMs: 5_000 });
   try {
     const client = await database.connect();
-    // node-pg-migrate's own lock covers the migrations; this one covers the functions as well.
-    await client.query("select pg_advisory_lock(hashtext('souk.migrate'))");
-    await runner({
-      dbClient: client,
-      dir: `${literally(ROOT)}${SCHEMA}`,
-      useGlob: true,
-      direction: 'up',
-      migrationsTable: 'migrations',
-      noLock: true,
-      log: () => {},
-    });
-    // The functions call each other, so their bodies cannot be checked one by one.
-    await client.query(`begin; set local check_function_bodies = off; ${await functions()}; commit`);
-    client.release();
+    try {
+      // node-pg-migrate's own lock covers the migrations; this one covers the functions as well.
+      await client.query("select pg_advisory_lock(hashtext('souk.migrate'))");
+      await runner({
+        dbClient: client,
+        dir: `${literally(ROOT)}${SCHEMA}`,
+        useGlob: true,
+        direction: 'up',
+        migrationsTable: 'migrations',
+        noLock: true,
+        log: () => {},
+      });
+      // The functions call each other, so their bodies cannot be checked one by one.
+      await client.query(`begin; set local check_function_bodies = off; ${await functions()}; commit`);
+    } finally {
+      // The pool ends only after all its connections are released.
+      client.release();
+    }
   } finally {
     await database.end();
   }
