@@ -154,7 +154,7 @@ class Obtaining {
   }
 
   async #take(source: Source, newerThan: number): Promise<'taken' | 'leads' | 'follows'> {
-    const { call, startedAt } = this.#request;
+    const { call, startedAt, again } = this.#request;
     const flight = this.#flightOf(source);
     let taken = await this.#flights.take(flight, newerThan);
     if (typeof taken !== 'string' && this.#isOutdated(taken))
@@ -162,7 +162,8 @@ class Obtaining {
     if (typeof taken === 'string') return taken;
     const isMerged = taken.fetchedAt >= startedAt;
     this.#keep(source, taken, !isMerged);
-    this.#events.emit({ type: 'source.hit', ...call, tokens: taken.tokens, isMerged });
+    // A call that runs again has counted its sources, or has fetched them itself.
+    if (!again) this.#events.emit({ type: 'source.hit', ...call, tokens: taken.tokens, isMerged });
     return 'taken';
   }
 

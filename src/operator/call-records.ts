@@ -181,7 +181,7 @@ export const HOUR_COLUMNS = [
 type HourSums = { [Column in (typeof HOUR_COLUMNS)[number]]?: number };
 
 /**
- * Sums by operation and hour: the calls and units that were charged, the tokens that were spent and saved, cache hits, failures, and
+ * Sums by operation and hour: the calls and units that were charged, the tokens that were spent and that cached data saved, cache hits, failures, and
  * the run times of jobs. Each process adds its own sums every few seconds, so a process that dies loses its last seconds; only the
  * ledger is exact.
  */
@@ -221,8 +221,9 @@ function hourSumsOf(event: CallEvent): HourSums | null {
     case 'tokens.spent':
       return { tokens_spent: event.tokens };
     case 'answer.hit':
-    case 'source.hit':
       return event.tokens > 0 ? { tokens_saved: event.tokens } : null;
+    case 'source.hit':
+      return event.tokens > 0 && !event.isMerged ? { tokens_saved: event.tokens } : null;
     default:
       return null;
   }

@@ -1,9 +1,10 @@
 import { expect } from 'vitest';
 import { tokenHistory } from '../../src/operator/account-facts.ts';
-import { BOUND_COLUMNS } from '../../src/operator/call-records.ts';
+import { BOUND_COLUMNS, createTokenSums, createUsageStatistics } from '../../src/operator/call-records.ts';
 import { failedCallsOf, searchFailures } from '../../src/operator/failure-search.ts';
 import { retentionNotes } from '../../src/operator/redis-contents.ts';
 import { usageByOperation } from '../../src/operator/usage-report.ts';
+import { createLogger } from '../../src/platform/log.ts';
 import { knowsEveryProduct, newAsin } from '../support/answers.ts';
 import { staffOf } from '../support/customer.ts';
 import { PLENTY } from '../support/scripted-upstream.ts';
@@ -53,6 +54,23 @@ test('usage statistics sum calls, units and tokens over all processes', async ()
     "select sum(units_charged)::int as units from calls where state = 'settled'",
   );
   expect(rows[0]?.units).toBe(4);
+});
+
+test('the tokens saved by the cache are those of the margin, without data that another call was fetching', async () => {
+  const { database, clock } = souk;
+  const log = createLogger('silent');
+  const call = { operation: 'test.saved', accountId: 1, callId: '' };
+  for (const sink of [createUsageStatistics(database, clock, log), createTokenSums(database, clock, log)]) {
+    sink.onEvent({ type: 'answer.hit', ...call, tokens: 1 });
+    sink.onEvent({ type: 'source.hit', ...call, tokens: 2, isMerged: false });
+    sink.onEvent({ type: 'source.hit', ...call, tokens: 4, isMerged: true });
+    await sink.close();
+  }
+  const { rows } = await database.query(
+    `select h.tokens_saved as saved, d.cached, d.merged from operation_hours h join token_days d using (operation)
+     where operation = 'test.saved'`,
+  );
+  expect(rows).toEqual([{ saved: 3, cached: 3_000, merged: 4_000 }]);
 });
 
 test('finds a failure by the error id or job id of the customer, with its internal reason', async () => {

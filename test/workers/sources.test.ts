@@ -45,6 +45,8 @@ beforeEach(() => {
 });
 
 interface Asking {
+  startedAt?: number;
+  again?: boolean;
   maxAgeMs?: number;
   /** How the sources may be stale; default: not. */
   lasting?: Pick<Source, 'keptForMs' | 'staleForMs'>;
@@ -60,14 +62,20 @@ function obtain(
   sources: Sources,
   names: string[],
   says: (asked: string[]) => unknown,
-  { maxAgeMs = CACHE_LIFETIME_MS, lasting, signal = new AbortController().signal }: Asking = {},
+  {
+    startedAt = clock.now(),
+    again = false,
+    maxAgeMs = CACHE_LIFETIME_MS,
+    lasting,
+    signal = new AbortController().signal,
+  }: Asking = {},
 ): Promise<Map<string, Obtained>> {
   return sources.obtain({
     call: CALL,
     sources: names.map((name): Source => ({ key: name, identity: `test/${name}`, ...lasting })),
     maxAgeMs,
-    startedAt: clock.now(),
-    again: false,
+    startedAt,
+    again,
     signal,
     atOnce: Math.max(1, names.length),
     tokensEach: () => TOKENS_EACH,
@@ -203,6 +211,21 @@ test('fails a follower at its own deadline', async () => {
   await expect(follower).rejects.toBe(reason);
   open();
   await leading;
+});
+
+test('a call that is run again after a wait for tokens counts each hit once, and none for what it has fetched itself', async () => {
+  const [cached, own, awaited] = [name(), name(), name()];
+  await obtain(there, [cached], () => 'thing');
+  clock.advance(1_000);
+  events.forget();
+  const startedAt = clock.now();
+  await obtain(here, [cached, own], () => 'thing', { startedAt });
+  clock.advance(1_000);
+  await obtain(here, [cached, own, awaited], () => 'thing', { startedAt, again: true });
+  expect(events.seen('source.hit').map(({ tokens, isMerged }) => ({ tokens, isMerged }))).toEqual([
+    { tokens: TOKENS_EACH, isMerged: false },
+  ]);
+  expect(events.seen('source.miss')).toHaveLength(2);
 });
 
 describe('a source that may be stale', () => {

@@ -88,7 +88,7 @@ function SpendTable({ usage }: { usage: readonly OperationUsage[] }): VNode {
           ({ unitsSold, tokensSpent }) => (tokensSpent > 0 ? amount(unitsSold / tokensSpent) : '-'),
           'number',
         ],
-        ['Tokens saved', ({ tokensSaved }) => amount(tokensSaved), 'number'],
+        ['Saved by cache', ({ tokensSaved }) => amount(tokensSaved), 'number'],
         [
           'Saved share',
           ({ tokensSaved, tokensSpent }) => share(tokensSaved, tokensSaved + tokensSpent),
