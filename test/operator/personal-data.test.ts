@@ -242,11 +242,11 @@ test('the command writes the export to a new file that only its owner can read',
   }
 });
 
-test('refuses the erasure while a plan renews itself', async () => {
-  const { id } = await customer();
-  const [{ id: plan }] = (await rowsOf(
-    "insert into plans (code, name) values ('renewing', 'R') returning id",
-  )) as [{ id: number }];
+/** Gives an account a plan that renews itself. */
+async function renewPlan(id: number): Promise<void> {
+  const [{ id: plan }] = (await rowsOf('insert into plans (code, name) values ($1, $1) returning id', [
+    `renewing-${id}`,
+  ])) as [{ id: number }];
   await souk.database.query(
     `with bought as (insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, months, amount_cents,
          currency, provider, created_at, plan_id)
@@ -256,10 +256,39 @@ test('refuses the erasure while a plan renews itself', async () => {
      select 'sub_' || $1, $1, id, 'general', 'active', $2, 1, 100, now(), now() + interval '1 month', now() from bought`,
     [id, plan],
   );
+}
+
+test('refuses the erasure while a plan renews itself', async () => {
+  const { id } = await customer();
+  await renewPlan(id);
   const { code, stderr } = await soukCommand({ DATABASE_URL: souk.databaseUrl }).run(
     `account erase --account ${id}`,
   );
   expect([code, stderr]).toEqual([1, 'The account has a plan that renews. End the plan first.\n']);
+});
+
+test('an erasure that is due and waits for a plan can be undone', async () => {
+  const { id, visitor } = await customer();
+  await souk.database.query('update accounts set erase_at = now() where id = $1', [id]);
+  await renewPlan(id);
+  expect(await eraseDueAccounts(souk.database, Date.now(), fail)).toEqual([]);
+  expect((await visitor.post('/account/settings/keep', {})).text).not.toContain('will be deleted at');
+});
+
+test('an erasure that is undone while others run does not happen', async () => {
+  const [gone, kept] = [await customer(), await customer()];
+  await souk.database.query(
+    `update accounts set erase_at = now() - case id when ${gone.id} then interval '1 hour' else '0' end
+     where id in (${gone.id}, ${kept.id});
+     create function undo_other() returns trigger language plpgsql as $$ begin
+       update accounts set erase_at = null where id = ${kept.id}; return new; end $$;
+     create trigger undo before update of state on accounts for each row when (old.id = ${gone.id}) execute function undo_other()`,
+  );
+  expect(await eraseDueAccounts(souk.database, Date.now(), fail)).toEqual([
+    `Erased the personal data of account ${gone.id}`,
+  ]);
+  await souk.database.query('drop trigger undo on accounts');
+  expect(await rowsOf('select state from accounts where id = $1', [kept.id])).toEqual([{ state: 'active' }]);
 });
 
 test('erases no account that can still pay a purchase at Stripe', async () => {

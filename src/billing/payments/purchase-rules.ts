@@ -89,6 +89,17 @@ export async function refuseBesideRenewal(
     );
 }
 
+/** A plan that renews would be charged again, and the erasure of the account would wait for its end. */
+export async function refuseRenewalBeforeErasure(client: ClientBase, accountId: number): Promise<void> {
+  const { rowCount } = await client.query('select from accounts where id = $1 and erase_at is not null', [
+    accountId,
+  ]);
+  if (rowCount)
+    throw new PurchaseRefused(
+      'This account will be deleted. To buy a plan that renews, choose "Keep this account" on the page Settings first.',
+    );
+}
+
 /** Returns a text that says how long the plans of a wallet run; null if it has none. */
 async function presentPlans(
   client: ClientBase,

@@ -13,6 +13,7 @@ import {
   refuseBesideOthers,
   refuseBesideRenewal,
   refuseManyUnfinished,
+  refuseRenewalBeforeErasure,
   refuseSecondFreeOne,
   UNFINISHED_KEPT_DAYS,
 } from './purchase-rules.ts';
@@ -107,6 +108,7 @@ export function createPurchase(
     if (listCents === 0 && offer.kind === 'plan')
       await refuseBesideOthers(client, { accountId, wallet, name: offer.name }, now);
     if (offer.kind === 'plan') await refuseBesideRenewal(client, { accountId, wallet, renews }, now);
+    if (renews) await refuseRenewalBeforeErasure(client, accountId);
     return onlyRow<Purchase>(
       client,
       `insert into orders (id, account_id, kind, offer_code, offer_name, wallet, quantity, months, amount_cents,

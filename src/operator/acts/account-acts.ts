@@ -53,7 +53,7 @@ export const accountActs = {
   setState(by: Operating, accountId: number, state: Exclude<AccountState, 'unavailable'>) {
     return audited<Account | null>(by, async (client) => {
       await lockAccount(client, accountId);
-      await requireNotErased(client, accountId, by.now);
+      await requireNotErased(client, accountId);
       const before = await findAccount(client, accountId);
       const account = await setAccountState(client, accountId, state);
       if (state !== 'active') await endPages(client, accountId);
@@ -276,7 +276,7 @@ export const personalDataActs = {
 
   /** @returns false if no erasure is planned, or it has begun. */
   cancelErasure: (by: Operating, accountId: number) =>
-    auditedAs(by, (client) => cancelErasure(client, accountId, by.now), {
+    auditedAs(by, (client) => cancelErasure(client, accountId), {
       action: 'account.erasure-cancelled',
       accountId,
     }),

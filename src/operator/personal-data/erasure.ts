@@ -13,6 +13,9 @@ import { ACCOUNT_TABLES, rowsOf } from './export-account.ts';
 /** How long an erasure can be undone. */
 export const ERASURE_DELAY_MS = 7 * DAY_MS;
 
+/** The first step of an erasure closes the account. One that is due may wait for a plan or a payment, and can be undone until then. */
+const HAS_BEGUN = "state = 'unavailable'";
+
 /** The erasure of an account. */
 export interface Erasure {
   /** null: not requested. */
@@ -32,9 +35,11 @@ export async function erasureOf(database: Queryable, accountId: number): Promise
 }
 
 /** @throws ErasureRefused if the erasure of an account, or of the live account of a test account, has begun. */
-export async function requireNotErased(database: Queryable, accountId: number, now: number): Promise<void> {
-  const { eraseAt, erasedAt } = await erasureOf(database, liveAccountOf(accountId));
-  if (erasedAt || (eraseAt && eraseAt.getTime() <= now))
+export async function requireNotErased(database: Queryable, accountId: number): Promise<void> {
+  const { rowCount } = await database.query(`select from accounts where id = $1 and ${HAS_BEGUN}`, [
+    liveAccountOf(accountId),
+  ]);
+  if (rowCount)
     throw new ErasureRefused(`The personal data of account ${accountId} is erased, so it stays closed.`);
 }
 
@@ -67,10 +72,10 @@ export async function requestErasure(
 }
 
 /** Undoes the request. @returns false if no erasure is planned, or it has begun. */
-export async function cancelErasure(database: Queryable, accountId: number, now: number): Promise<boolean> {
+export async function cancelErasure(database: Queryable, accountId: number): Promise<boolean> {
   const { rowCount } = await database.query(
-    'update accounts set erase_at = null where id = $1 and erase_at > $2 and erased_at is null',
-    [accountId, new Date(now)],
+    `update accounts set erase_at = null where id = $1 and erase_at is not null and not ${HAS_BEGUN}`,
+    [accountId],
   );
   return rowCount === 1;
 }
@@ -106,8 +111,7 @@ export async function eraseDueAccounts(
   for (const { id } of rows) {
     if (notes.length >= MOST_AT_ONCE) break;
     try {
-      await eraseAccount(database, id, now);
-      notes.push(`Erased the personal data of account ${id}`);
+      if (await eraseAccount(database, id, now)) notes.push(`Erased the personal data of account ${id}`);
     } catch (error) {
       onFailure(id, error);
     }
@@ -115,7 +119,13 @@ export async function eraseDueAccounts(
   return notes;
 }
 
-async function eraseAccount(database: Database, liveId: number, now: number): Promise<void> {
+/** @returns false if the erasure has been undone meanwhile. */
+async function eraseAccount(database: Database, liveId: number, now: number): Promise<boolean> {
+  const { rowCount: isDue } = await database.query(
+    "update accounts set state = 'unavailable' where id = $1 and erase_at <= $2",
+    [liveId, new Date(now)],
+  );
+  if (!isDue) return false;
   const { rows } = await database.query<{ id: number }>(
     "update accounts set state = 'unavailable' where id = $1 or live_account_id = $1 returning id",
     [liveId],
@@ -133,6 +143,7 @@ async function eraseAccount(database: Database, liveId: number, now: number): Pr
     await emptyCalls(database, id);
     await inTransaction(database, (client) => eraseRows(client, id, now));
   }
+  return true;
 }
 
 /** Cancels batches and calls, so that the units of open calls are released. */

@@ -68,7 +68,7 @@ export function registerOwnData(scope: FastifyInstance, pages: Pages, show: Show
     return PATH;
   });
   scope.post(`${PATH}/keep`, async (request, reply) => {
-    const isKept = await cancelErasure(database, customerOf(request).liveAccountId, clock.now());
+    const isKept = await cancelErasure(database, customerOf(request).liveAccountId);
     if (!isKept) noteActs(request);
     return reply.redirect(PATH, 303);
   });

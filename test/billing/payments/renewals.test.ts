@@ -13,6 +13,7 @@ import {
 } from '../../../src/billing/payments/sync-renewal.ts';
 import { findTopUp, runTopUps, saveTopUp, startTopUp } from '../../../src/billing/payments/top-ups.ts';
 import { endingPlans } from '../../../src/operator/account-facts.ts';
+import { requestErasure } from '../../../src/operator/personal-data/erasure.ts';
 import { DAY_MS } from '../../../src/platform/durations.ts';
 import { expectBalancesOfLedger } from '../../support/balances.ts';
 import { signedIn } from '../../support/customer.ts';
@@ -236,6 +237,13 @@ test('a plan is refused beside one that was just paid, which is granted', async 
   stripe.model.complete(await paid.begin(await paid.order(accountId, 'plan', 'pro')));
   await expect(paid.begin(await paid.order(accountId, 'plan', 'basic'))).rejects.toThrow('was just paid');
   expect((await granted(accountId)).map(([code]) => code)).toEqual(['pro']);
+});
+
+test('a plan that renews is refused while the erasure of the account is planned', async () => {
+  const accountId = await paid.account();
+  await requestErasure(souk.database, accountId, souk.clock.now());
+  await expect(paid.order(accountId, 'plan', 'pro')).rejects.toThrow('This account will be deleted');
+  expect((await paid.order(accountId, 'pack', 'units-10k')).state).toBe('pending');
 });
 
 test('a checkout that could not be ended is ended before the next one starts', async () => {
