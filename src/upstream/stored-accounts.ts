@@ -64,7 +64,10 @@ export async function readAccounts(
   return Promise.all(
     accounts.map(async (account) => {
       const key = keys.tokens(provider, account.name);
-      const [tokens, state] = await Promise.all([readTokens(redis, key, now), readAccountState(redis, key)]);
+      const [tokens, state] = await Promise.all([
+        readTokens(redis, key, now),
+        readAccountState(redis, key, now),
+      ]);
       return { ...account, tokens, ...state };
     }),
   );

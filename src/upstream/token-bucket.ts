@@ -302,9 +302,11 @@ export interface AccountTrouble {
 export async function readAccountState(
   redis: Redis,
   key: string,
+  now: number,
 ): Promise<{ underWay: number; trouble: AccountTrouble | null }> {
   const [underWay, { reason, at, until }] = await Promise.all([
-    redis.zcard(`${key}:under-way`),
+    // Leases of workers that died stay until another call takes tokens.
+    redis.zcount(`${key}:under-way`, `(${now}`, '+inf'),
     redis.hgetall(healthKey(key)),
   ]);
   if (!reason) return { underWay, trouble: null };

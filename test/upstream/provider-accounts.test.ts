@@ -138,7 +138,7 @@ test('the time for which an account is set aside grows up to ten minutes', async
   const rests: number[] = [];
   await report('one', 'refused');
   for (let i = 0; i < 9; i += 1) {
-    const { trouble } = await readAccountState(redis, keyOf('one'));
+    const { trouble } = await readAccountState(redis, keyOf('one'), clock.now());
     rests.push((trouble?.until?.getTime() ?? 0) - clock.now());
     clock.advance(rests.at(-1) ?? 0);
     await takeOften(3);
@@ -150,15 +150,15 @@ test('the time for which an account is set aside grows up to ten minutes', async
 
 test('an account is set aside after three failures in a row, however many calls fail at the same time', async () => {
   await report('one', 'failed', 'timeout', 'well', 'failed', 'failed');
-  expect((await readAccountState(redis, keyOf('one'))).trouble).toMatchObject({
+  expect((await readAccountState(redis, keyOf('one'), clock.now())).trouble).toMatchObject({
     reason: 'failed',
     until: null,
   });
   await report('one', 'timeout', 'timeout', 'failed', 'failed', 'failed', 'failed');
-  const { trouble } = await readAccountState(redis, keyOf('one'));
+  const { trouble } = await readAccountState(redis, keyOf('one'), clock.now());
   expect(trouble?.until?.getTime()).toBe(clock.now() + SET_ASIDE_MS);
   await report('one', 'well');
-  expect((await readAccountState(redis, keyOf('one'))).trouble).toBeNull();
+  expect((await readAccountState(redis, keyOf('one'), clock.now())).trouble).toBeNull();
 });
 
 test('accounts that were all set aside are used', async () => {

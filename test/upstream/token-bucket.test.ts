@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
 import { createProviderAccounts, type ProviderAccounts } from '../../src/upstream/provider-accounts.ts';
-import { readTokens, type TokenLease, TokensAwaited } from '../../src/upstream/token-bucket.ts';
+import { readAccountState, readTokens, type TokenLease, TokensAwaited } from '../../src/upstream/token-bucket.ts';
 import { TestClock } from '../support/clock.ts';
 
 const MINUTE = 60_000;
@@ -245,6 +245,14 @@ describe('tokens of a call without an answer', () => {
     expect(await balance()).toBe(0);
     await undead.settle({ spent: 0 });
     expect(await balance()).toBe(0);
+  });
+
+  test('are of no call that is under way, once its process has been dead for three minutes', async () => {
+    await mustTake(one);
+    const underWay = async () => (await readAccountState(connections[0] as Redis, key, clock.now())).underWay;
+    expect(await underWay()).toBe(1);
+    clock.advance(180_000);
+    expect(await underWay()).toBe(0);
   });
 
   test('leave an estimate: one call at a time asks the provider for the balance', async () => {
