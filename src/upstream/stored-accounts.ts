@@ -89,12 +89,18 @@ export async function addAccount(
   box: SecretBox,
   { provider, name, key, now }: ProviderAccount & { provider: string; now: number },
 ): Promise<boolean> {
+  const digest = digestOf(key);
+  // No worker has it in its setting any more.
+  await database.query(
+    `delete from provider_accounts where provider = $1 and (name = $2 or key_digest = $3) and key is null and seen_at <= $4`,
+    [provider, name, digest, new Date(now - FORGOTTEN_AFTER_MS)],
+  );
   const { rowCount } = await database.query(
     `insert into provider_accounts (provider, name, key, key_digest, created_at)
      select $1, $2, $3, $4, $5
      where not exists (select from provider_accounts where provider = $1 and key_digest = $4)
      on conflict (provider, name) do nothing`,
-    [provider, name, box.seal(key, purposeOf(provider, name)), digestOf(key), new Date(now)],
+    [provider, name, box.seal(key, purposeOf(provider, name)), digest, new Date(now)],
   );
   return rowCount === 1;
 }
