@@ -22,7 +22,7 @@ import { recentlyUsed } from '../src/platform/recently-used.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { RedisKeys } from '../src/platform/redis-keys.ts';
 import { traced } from '../src/platform/telemetry/tracing.ts';
-import { TokensAwaited } from '../src/upstream/token-bucket.ts';
+import { LONGEST_SLEEP_MS, TokensAwaited } from '../src/upstream/token-bucket.ts';
 import { type ProduceDeps, type Produced, produceAnswer } from './produce.ts';
 
 export type Deadline = ReturnType<typeof deadlineSignal>;
@@ -249,7 +249,7 @@ function createPausing({ events, pausingShare = 1 / 2 }: ExecutorDeps): Pause {
     if (others >= POOLS[pool].concurrency * pausingShare) throw awaited;
     pausing.set(pool, others + 1);
     try {
-      const paused = run.pause(awaited.waitMs);
+      const paused = run.pause(Math.min(awaited.waitMs, LONGEST_SLEEP_MS));
       events.emit({ type: 'job.paused', ...idsOf(job) });
       await paused;
     } finally {

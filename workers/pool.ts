@@ -6,7 +6,7 @@ import { POOLS, type PoolName, type WorkerPoolName } from '../src/operations/poo
 import { startWorkLoop } from '../src/platform/clock.ts';
 import type { Redis } from '../src/platform/redis.ts';
 import type { Stores } from '../src/platform/stores.ts';
-import { TokensAwaited } from '../src/upstream/token-bucket.ts';
+import { LONGEST_SLEEP_MS, TokensAwaited } from '../src/upstream/token-bucket.ts';
 import type { Attempt, Executor } from './executor.ts';
 
 /** How often this process reports that it serves its pool. */
@@ -88,7 +88,7 @@ export async function openPoolWorker(deps: PoolWorkerDeps) {
       if (!(error instanceof TokensAwaited)) throw error;
       // The next attempt accepts data fetched since then.
       await job.updateData({ ...job.data, begunAt });
-      return later(deps, job, token, error.waitMs);
+      return later(deps, job, token, Math.min(error.waitMs, LONGEST_SLEEP_MS));
     });
   }
 

@@ -5,6 +5,7 @@ import type { RedisKeys } from '../platform/redis-keys.ts';
 import { beforeSending, type Cancellable } from './http-client.ts';
 import {
   createTokenBucket,
+  LONGEST_SLEEP_MS,
   type TokenBucket,
   type TokenLease,
   TokensAwaited,
@@ -163,7 +164,7 @@ export function createProviderAccounts(deps: AccountsDeps): ProviderAccounts {
         if (background) throw new TokensAwaited(waitMs);
         const hasAccount = usable.length > 0;
         if (!hasAccount || clock.now() + waitMs > deadlineAt) throw tooFewTokens(waitMs, hasAccount);
-        await sleep(clock, waitMs, beforeSending(options), 'token refill');
+        await sleep(clock, Math.min(waitMs, LONGEST_SLEEP_MS), beforeSending(options), 'token refill');
       }
     },
     bucketOf,

@@ -50,8 +50,8 @@ export type TokenOutcome = TokenReading | { spent: number } | 'lost';
 /** The state of the operator's tokens, from an answer of the provider. */
 export interface TokenReading {
   tokensLeft: number;
-  /** Tokens a minute. */
-  refillRate: number;
+  /** Tokens a minute; null: as in the last reading. */
+  refillRate: number | null;
   /** Milliseconds until the next refill. */
   refillIn: number;
   /** Time on the provider's clock, Unix milliseconds; the latest reading wins. null: an estimate, which any reading replaces. */
@@ -59,6 +59,9 @@ export interface TokenReading {
   /** Tokens that the call cost, if the answer contains them. */
   consumed?: number | undefined;
 }
+
+/** After this time a call that waits for tokens asks the bucket again, because the reading of another call may have brought some. */
+export const LONGEST_SLEEP_MS = 60_000;
 
 /** A background call has to wait for tokens. */
 export class TokensAwaited extends Error {
@@ -213,7 +216,7 @@ const SETTLE = `${COMMON}
     redis.call('PEXPIRE', KEYS[4], ${STATE_MS})
     return
   end
-  if ARGV[4] == '' then
+  if ARGV[5] == '' then
     if isOpen then spend(tonumber(ARGV[3])) end
     return
   end
@@ -223,7 +226,8 @@ const SETTLE = `${COMMON}
   redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now)
   local unsure = 0
   for _, other in ipairs(redis.call('ZRANGE', KEYS[4], 0, -1)) do unsure = unsure + costOf(other) end
-  redis.call('HSET', KEYS[1], 'left', tonumber(ARGV[3]) - unsure, 'rate', ARGV[4], 'refillAt', now + tonumber(ARGV[5]),
+  local rate = ARGV[4] ~= '' and ARGV[4] or redis.call('HGET', KEYS[1], 'rate') or 1
+  redis.call('HSET', KEYS[1], 'left', tonumber(ARGV[3]) - unsure, 'rate', rate, 'refillAt', now + tonumber(ARGV[5]),
     'stamp', read)
   if unsure == 0 then redis.call('HDEL', KEYS[1], 'estimated') else redis.call('HSET', KEYS[1], 'estimated', 1) end
   redis.call('PEXPIRE', KEYS[1], ${STATE_MS})`;
@@ -272,7 +276,8 @@ const healthKey = (key: string) => `${key}:health`;
 function valuesOf(outcome: TokenOutcome): (string | number)[] {
   if (outcome === 'lost') return ['lost', '', '', ''];
   if ('spent' in outcome) return [outcome.spent, '', '', ''];
-  return [outcome.tokensLeft, outcome.refillRate, outcome.refillIn, outcome.timestamp ?? ''];
+  const { tokensLeft, refillRate, refillIn, timestamp } = outcome;
+  return [tokensLeft, refillRate ?? '', refillIn, timestamp ?? ''];
 }
 
 /** Returns the current tokens, if known. */

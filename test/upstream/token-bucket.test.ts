@@ -4,7 +4,12 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { redisKeys } from '../../src/platform/redis-keys.ts';
 import { createProviderAccounts, type ProviderAccounts } from '../../src/upstream/provider-accounts.ts';
-import { readAccountState, readTokens, type TokenLease, TokensAwaited } from '../../src/upstream/token-bucket.ts';
+import {
+  readAccountState,
+  readTokens,
+  type TokenLease,
+  TokensAwaited,
+} from '../../src/upstream/token-bucket.ts';
 import { TestClock } from '../support/clock.ts';
 
 const MINUTE = 60_000;
@@ -123,6 +128,29 @@ describe('while the bucket is empty', () => {
       taken.push(isLease(await takeNow(one)));
     }
     expect(taken).toEqual([false, false, false, false, true]);
+  });
+
+  test.each([
+    ['keeps the rate of the last reading', () => learn(one, 100, MINUTE, 50), 50],
+    ['is taken for one token a minute before the first reading', async () => {}, 1],
+  ])('a refill after a 429 that does not mention tokens %s', async (_, before, perMinute) => {
+    await before();
+    const empty = { tokensLeft: 0, refillRate: null, refillIn: MINUTE, timestamp: null };
+    await (await mustTake(one)).settle(empty, 'limited');
+    const tokens = () => readTokens(connections[0] as Redis, key, clock.now());
+    expect(await tokens()).toEqual({ left: 0, perMinute });
+    clock.advance(MINUTE);
+    expect(await tokens()).toEqual({ left: perMinute, perMinute });
+  });
+
+  test('a waiting call is sent within a minute after a reading of another call has brought tokens', async () => {
+    await learn(one, -1000, MINUTE);
+    const { signal } = new AbortController();
+    const waiting = one.take(1, { signal, deadlineAt: clock.now() + 200 * MINUTE, background: false });
+    await clock.until('token refill');
+    await two.bucketOf({ name: 'main', key: '' }).record(reading(100), null);
+    clock.advance(MINUTE);
+    expect(isLease(await waiting)).toBe(true);
   });
 
   test('a call with an earlier deadline than the refill is refused with Retry-After', async () => {

@@ -158,6 +158,17 @@ test('keeps the fetched part of a call with update=0 that returns to its queue',
   expect(asked.filter((asin) => asins.includes(asin)).sort()).toEqual(asins.sort());
 });
 
+test('runs a paused call within a minute after another call has brought tokens', async () => {
+  await learn(60, 600_000);
+  const asin = newAsin();
+  const callId = await paused(asin);
+  souk.upstream.on('product', has(600));
+  expect((await other.get(pathOf(newAsin()))).status).toBe(200);
+  souk.clock.advance(60_000);
+  await expect.poll(() => asksFor(asin).length).toBe(1);
+  expect((await client.get(`/api/jobs/${callId}?wait=30`)).json.data.state).toBe('done');
+});
+
 test('takes tokens from the reserve when a request joins a paused call', async () => {
   await learn(60);
   const asin = newAsin();

@@ -144,5 +144,5 @@ export function exhausted({ body }: HttpResponse): TokenReading {
   const reading = envelope && tokenReading(envelope);
   return reading
     ? { ...reading, tokensLeft: Math.min(0, reading.tokensLeft), refillIn: reading.refillIn + 100 }
-    : { tokensLeft: 0, refillRate: 1, refillIn: 60_000, timestamp: null };
+    : { tokensLeft: 0, refillRate: null, refillIn: 60_000, timestamp: null };
 }
