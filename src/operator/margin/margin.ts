@@ -199,10 +199,16 @@ function totalsOf(rows: readonly Omit<MarginRow, 'name'>[], revenue: Revenue): M
   };
 }
 
-/** Tokens whose group is not known go to the groups in proportion to the units of their account and operation. */
+/**
+ * Tokens whose group is not known go to the groups in proportion to the units of their account and operation. A group whose refunds
+ * exceed its use has used no tokens.
+ */
 function tokensByPart(sold: readonly SoldUnits[], used: readonly TokenUse[]): Map<string, Tokens> {
   const cellOf = (one: SoldUnits | TokenUse) => `${one.accountId} ${one.operation}`;
-  const cells = Map.groupBy(sold, cellOf);
+  const cells = Map.groupBy(
+    sold.map((one) => ({ ...one, units: Math.max(0, one.units) })),
+    cellOf,
+  );
   const tokens = new Map<string, Tokens>();
   const add = (part: string, kind: Kind, count: bigint) => {
     const sum = tokens.get(part || WITHOUT_GROUP) ?? { spent: 0n, cached: 0n, merged: 0n, joined: 0n };
