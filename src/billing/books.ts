@@ -125,7 +125,7 @@ export const BOOKS: Readonly<Record<string, string>> = {
 };
 
 /** Milliseconds that a query may take: a ledger of a year has hundreds of millions of lines. */
-const LONGEST_MS = 6 * 3_600_000;
+export const LONGEST_QUERY_MS = 6 * 3_600_000;
 
 interface AuditOptions {
   /** The faults of each promise that are returned. */
@@ -151,7 +151,7 @@ export async function auditBooks(
       text: `with account as (select $2::bigint) select * from (${query}) as fault limit $1`,
       values: [most, accountId],
       // pg has this field, which its types lack.
-      ...{ query_timeout: LONGEST_MS },
+      ...{ query_timeout: LONGEST_QUERY_MS },
     });
     faults.push(...rows.map((row) => ({ promise, row })));
   }

@@ -4,13 +4,13 @@ import { guardBooks } from '../billing/book-guard.ts';
 import { deleteDemoReports } from '../brand-analytics/import/import-week.ts';
 import { renewStaleScreen } from '../brand-analytics/import/screen-table.ts';
 import type { Providers } from '../operations/pools.ts';
-import { everyWithLease } from '../platform/db/lease.ts';
+import { everyWithLease, keepLease } from '../platform/db/lease.ts';
 import type { Database } from '../platform/db/pool.ts';
 import type { Stores } from '../platform/stores.ts';
 import { purgeFiles } from '../results/files.ts';
 import { purgeLinks } from '../results/result-links.ts';
 import { forgetAccounts, readAccounts, tokensOf } from '../upstream/stored-accounts.ts';
-import { foldHours, recordQueues, recordWeeks } from './activity/keep-activity.ts';
+import { recordQueues } from './activity/keep-activity.ts';
 import type { AlertReceivers } from './alerts/messages.ts';
 import { watchAlerts } from './alerts/watch.ts';
 import { sumUnits } from './margin/unit-sums.ts';
@@ -67,11 +67,9 @@ export function startMaintenance(deps: MaintenanceDeps): () => Promise<void> {
     maintenance: { pauseMs, task: () => keepRecords(deps) },
     retention: {
       pauseMs: RETAIN_EVERY_MS - 5_000,
-      async task() {
-        await retain({ database, log, settings: retention }, clock.now());
-        await foldHours(database, clock.now());
-        await recordWeeks(database, clock.now());
-      },
+      // To fold a month of the ledger can take longer than a lease.
+      task: (renew) =>
+        keepLease(clock, renew, () => retain({ database, log, settings: retention }, clock.now())),
     },
     queues: { pauseMs, task: () => recordQueues(database, deps.queues, clock.now()) },
     units: { pauseMs, task: () => sumUnits(database, clock.now()) },

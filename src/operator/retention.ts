@@ -1,4 +1,5 @@
 import { purgeOAuthRecords } from '../accounts/oauth-records.ts';
+import { LONGEST_QUERY_MS } from '../billing/books.ts';
 import { purgePurchases } from '../billing/payments/purchases.ts';
 import { purgeReductions } from '../billing/payments/reductions.ts';
 import { dropWeek } from '../brand-analytics/import/publish.ts';
@@ -7,8 +8,10 @@ import { purgeMessages } from '../outbox/log.ts';
 import { purgeWatchCounts } from '../outbox/webhooks/job-webhooks.ts';
 import { purgeSecrets } from '../outbox/webhooks/secrets.ts';
 import type { Database } from '../platform/db/pool.ts';
+import { inTransaction } from '../platform/db/transaction.ts';
 import type { Logger } from '../platform/log.ts';
 import { purgeChartLinks } from '../results/chart-links.ts';
+import { foldHours, recordWeeks } from './activity/keep-activity.ts';
 
 /** How long tables that grow with use keep their rows. */
 export interface RetentionSettings {
@@ -144,41 +147,70 @@ interface RetentionDeps {
  * Creates partitions of the next months, and deletes what is older than the settings allow. Two processes can do it at once:
  * the second one finds nothing to do, or fails and tries again a minute later. Months are those of PostgreSQL's clock, or of
  * `now` if that is earlier, so that a process whose clock is ahead deletes nothing too early.
+ * @throws the error of the first step that fails, after all others were tried.
  */
 export async function retain({ database, log, settings }: RetentionDeps, now: number): Promise<void> {
   const { rows } = await database.query<{ at: Date }>('select least(now(), $1::timestamptz) as at', [
     new Date(now),
   ]);
   const at = rows[0]?.at ?? new Date(now);
-  const notes = [
-    ...(await addMonths(database)),
-    ...(await dropCallMonths(database, monthsBefore(at, settings.callMonths))),
-    ...(settings.ledgerMonths === 0
-      ? []
-      : await foldLedger(database, monthsBefore(at, settings.ledgerMonths))),
-    ...(await dropWeeks(database, settings.reportWeeks + 1)),
-  ];
-  const daysBefore = (days: number) => [new Date(at.getTime() - days * DAY_MS)];
-  for (const table of ['usage_days', 'unit_days', 'token_days'])
-    await database.query(`delete from ${table} where day < $1::date`, daysBefore(USAGE_DAYS));
-  await purgeMessages(database, at.getTime());
-  await purgeWatchCounts(database, at.getTime());
-  await purgeSecrets(database, at.getTime());
-  await purgePurchases(database, at.getTime());
-  await purgeReductions(database, at);
-  await purgeChartLinks(database, at);
-  await database.query('delete from key_periods where starts_at < $1', daysBefore(KEY_PERIODS_DAYS));
-  await database.query('delete from pending_sign_ins where expires_at < $1', [at]);
-  await database.query('delete from email_confirmations where expires_at < $1', [at]);
-  await database.query('delete from password_resets where expires_at < $1', [at]);
-  await database.query('delete from invitations where expires_at < $1', [at]);
-  await purgeOAuthRecords(database, at);
-  await database.query('delete from audit_log where at < $1', daysBefore(AUDIT_KEPT_DAYS));
-  await database.query('delete from retention_notes where at < $1', daysBefore(NOTES_KEPT_DAYS));
-  for (const note of notes) {
-    log.info({ note }, 'maintained the tables');
-    await database.query('insert into retention_notes (at, note) values ($1, $2)', [at, note]);
+  const note: Note = async (text) => {
+    log.info({ note: text }, 'maintained the tables');
+    await database.query('insert into retention_notes (at, note) values ($1, $2)', [at, text]);
+  };
+  const errors: unknown[] = [];
+  for (const step of stepsOf(database, settings, at, note)) {
+    try {
+      await step();
+    } catch (error) {
+      log.warn({ err: error }, 'failed to maintain a table');
+      errors.push(error);
+    }
   }
+  if (errors.length > 0) throw errors[0];
+}
+
+/** Records what maintenance has changed. */
+type Note = (text: string) => Promise<void>;
+
+function stepsOf(
+  database: Database,
+  { callMonths, ledgerMonths, reportWeeks }: RetentionSettings,
+  at: Date,
+  note: Note,
+): (() => Promise<unknown>)[] {
+  const deleteBefore = (table: string, column: string, days = 0) =>
+    database.query(`delete from ${table} where ${column} < $1`, [new Date(at.getTime() - days * DAY_MS)]);
+  return [
+    () => addMonths(database, note),
+    () => dropCallMonths(database, monthsBefore(at, callMonths), note),
+    async () => {
+      if (ledgerMonths > 0) await foldLedger(database, monthsBefore(at, ledgerMonths), note);
+    },
+    () => dropWeeks(database, reportWeeks + 1, note),
+    ...['usage_days', 'unit_days', 'token_days'].map(
+      (table) => () =>
+        database.query(`delete from ${table} where day < $1::date`, [
+          new Date(at.getTime() - USAGE_DAYS * DAY_MS),
+        ]),
+    ),
+    () => purgeMessages(database, at.getTime()),
+    () => purgeWatchCounts(database, at.getTime()),
+    () => purgeSecrets(database, at.getTime()),
+    () => purgePurchases(database, at.getTime()),
+    () => purgeReductions(database, at),
+    () => purgeChartLinks(database, at),
+    () => deleteBefore('key_periods', 'starts_at', KEY_PERIODS_DAYS),
+    () => deleteBefore('pending_sign_ins', 'expires_at'),
+    () => deleteBefore('email_confirmations', 'expires_at'),
+    () => deleteBefore('password_resets', 'expires_at'),
+    () => deleteBefore('invitations', 'expires_at'),
+    () => purgeOAuthRecords(database, at),
+    () => deleteBefore('audit_log', 'at', AUDIT_KEPT_DAYS),
+    () => deleteBefore('retention_notes', 'at', NOTES_KEPT_DAYS),
+    () => foldHours(database, at.getTime()),
+    () => recordWeeks(database, at.getTime()),
+  ];
 }
 
 /** The start of the month that began `months` months before that of `now`, in UTC. */
@@ -186,7 +218,7 @@ function monthsBefore(now: Date, months: number): Date {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1));
 }
 
-async function addMonths(database: Database): Promise<string[]> {
+async function addMonths(database: Database, note: Note): Promise<void> {
   const { rows } = await database.query<{ name: string | null }>(
     `select souk_add_month(parent, month) as name
      from unnest(array['finished_calls', 'ledger']) as parent
@@ -194,35 +226,41 @@ async function addMonths(database: Database): Promise<string[]> {
        date_trunc('month', now() at time zone 'UTC') + make_interval(months => $1), interval '1 month') as month`,
     [MONTHS_AHEAD],
   );
-  return rows.flatMap(({ name }) => (name === null ? [] : [`Created ${name}`]));
+  for (const { name } of rows) if (name !== null) await note(`Created ${name}`);
 }
 
-async function dropCallMonths(database: Database, before: Date): Promise<string[]> {
-  const notes: string[] = [];
+async function dropCallMonths(database: Database, before: Date, note: Note): Promise<void> {
   for (const { name } of await oldMonths(database, 'finished_calls', before)) {
     await database.query(`drop table if exists ${name}`);
-    notes.push(`Deleted ${name}`);
+    await note(`Deleted ${name}`);
   }
   // Calls whose ids were made by a wrong clock.
   await database.query('delete from finished_calls_default where finished_at < $1', [before]);
-  return notes;
 }
 
-async function foldLedger(database: Database, before: Date): Promise<string[]> {
-  const notes: string[] = [];
+async function foldLedger(database: Database, before: Date, note: Note): Promise<void> {
   // A month is folded after its units are summed by day.
   const { rows: sums } = await database.query<{ at: Date }>(
     'select least($1, summed_until) as at from unit_sums',
     [before],
   );
   for (const { name, month } of await oldMonths(database, 'ledger', sums[0]?.at ?? new Date(0))) {
-    const { rows } = await database.query<{ folded: boolean }>(
-      'select souk_fold_ledger_month($1, $2) as folded',
-      [name, month],
-    );
-    if (rows[0]?.folded) notes.push(`Folded ${name}`);
+    if (await foldMonth(database, name, month)) await note(`Folded ${name}`);
   }
-  return notes;
+}
+
+/** A month can have more lines than are folded in the time of other statements. The limit for locks stays, because calls wait behind them. */
+function foldMonth(database: Database, name: string, month: string): Promise<boolean> {
+  return inTransaction(database, async (client) => {
+    await client.query('set local statement_timeout = 0');
+    const { rows } = await client.query<{ folded: boolean }>({
+      text: 'select souk_fold_ledger_month($1, $2) as folded',
+      values: [name, month],
+      // pg has this field, which its types lack.
+      ...{ query_timeout: LONGEST_QUERY_MS },
+    });
+    return rows[0]?.folded === true;
+  });
 }
 
 async function oldMonths(
@@ -238,17 +276,15 @@ async function oldMonths(
 }
 
 /** Deletes the weeks of each site but the newest `kept`. */
-async function dropWeeks(database: Database, kept: number): Promise<string[]> {
+async function dropWeeks(database: Database, kept: number, note: Note): Promise<void> {
   const { rows } = await database.query<{ site: number; week: string }>(
     `select site, week::text from (
        select site, week, row_number() over (partition by site order by week desc) as nth from aba_weeks) as w
      where nth > $1 order by site, week`,
     [kept],
   );
-  const notes: string[] = [];
   for (const { site, week } of rows) {
     const code = siteOfDomain(site);
-    if (code && (await dropWeek(database, code, week))) notes.push(`Deleted the report of ${code}, ${week}`);
+    if (code && (await dropWeek(database, code, week))) await note(`Deleted the report of ${code}, ${week}`);
   }
-  return notes;
 }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { retentionNotes, tableSizes } from '../../src/operator/redis-contents.ts';
 import { RETENTION, RETENTION_RULES, type RetentionSettings, retain } from '../../src/operator/retention.ts';
+import { openDatabase } from '../../src/platform/db/pool.ts';
 import { createLogger } from '../../src/platform/log.ts';
 import { openTestDatabase } from '../support/database.ts';
 import { csvReport, load } from '../support/reports.ts';
@@ -122,6 +123,40 @@ test('folds old months of the ledger that are summed by day into one line for ea
        select sum(units) over (order by id) as units from ledger_entries where place = 'available') as left_over`,
   );
   expect(rows[0]?.least).toBeGreaterThanOrEqual(0);
+});
+
+test('a month of the ledger whose folding takes longer than the limit of other statements is folded', async () => {
+  const name = partition('ledger', -21);
+  await database.query("select souk_add_month('ledger', $1)", [month(-21).toISOString().slice(0, 10)]);
+  await database.query(
+    `create function slow() returns event_trigger language plpgsql as $$ begin perform pg_sleep(1.2); end $$;
+     create event trigger slow on ddl_command_end when tag in ('COMMENT') execute function slow()`,
+  );
+  const limits = { statementMs: 1_000, lockMs: 1_000, idleInTransactionMs: 1_000 };
+  const url = String(database.options.connectionString);
+  const limited = openDatabase(url, log, { limits, answerMs: 1_100 });
+  const settings = { ...RETENTION, ledgerMonths: 14 };
+  await retain({ database: limited, log, settings }, Date.now());
+  await limited.end();
+  await database.query('drop event trigger slow');
+  expect(await notes()).toContain(`Folded ${name}`);
+});
+
+test('a step that fails is reported, and the others are done and noted', async () => {
+  await database.query("select souk_add_month('finished_calls', $1)", [
+    month(-15).toISOString().slice(0, 10),
+  ]);
+  const name = partition('finished_calls', -15);
+  await database.query(`create view reader as select * from ${name}; drop table ${partition('ledger', 2)}`);
+  await database.query('delete from retention_notes');
+  await database.query(
+    `insert into retention_notes (at, note) values (now() - interval '401 days', 'very old')`,
+  );
+  await expect(maintained()).rejects.toThrow('other objects depend on it');
+  expect(await notes()).toEqual([`Created ${partition('ledger', 2)}`]);
+  await database.query('drop view reader');
+  await maintained();
+  expect(await notes()).toContain(`Deleted ${name}`);
 });
 
 test('keeps as many of the newest weekly reports of a site as the setting states, and the one before them', async () => {
