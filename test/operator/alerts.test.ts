@@ -135,12 +135,17 @@ const tokens = async (tokensLeft: number) => {
 /** Each message has a millisecond of its own, from which its id is made. */
 let messages = 0;
 
-const message = (channel: string, host: string, accountId: number | null) =>
+const message = (
+  channel: string,
+  host: string,
+  accountId: number | null,
+  error = 'The receiver could not be reached.',
+) =>
   ask(
     `insert into outbox (id, channel, account_id, kind, recipient, host, payload, attempts, retries, next_attempt_at, last_error, created_at)
      values (souk_first_id($1), $2, $3, 'job.finished', 'https://' || $4, $4, '{}', 1, 1, $1::timestamptz + interval '1 day',
-       'The receiver could not be reached.', $1)`,
-    [before(60_000 + messages++), channel, accountId, host],
+       $5, $1)`,
+    [before(60_000 + messages++), channel, accountId, host, error],
   );
 const withoutMessages = () => ask("delete from outbox where last_error is not null and state = 'pending'");
 
@@ -202,10 +207,10 @@ const CAUSES: Record<string, { cause(): Promise<unknown>; end(): Promise<unknown
   SoukMailsFailing: {
     async cause() {
       await withoutMessages();
-      for (let i = 0; i < 3; i += 1) await message('mail', '', null);
+      for (let i = 0; i < 3; i += 1) await message('mail', '', null, '550 <ann@private.example> unknown');
     },
     end: withoutMessages,
-    line: 'The receiver could not be reached.',
+    line: '3 of 3 could not be sent: 550 (address) unknown',
   },
   SoukWebhooksFailing: {
     async cause() {

@@ -129,7 +129,7 @@ export const MEASURES: Readonly<Record<AlertName, Measure | null>> = {
     return [
       {
         name: 'Mails',
-        text: `${NUMBER.format(failing)} of ${NUMBER.format(all)} could not be sent: ${error}`,
+        text: `${NUMBER.format(failing)} of ${NUMBER.format(all)} could not be sent: ${withoutAddresses(error)}`,
       },
     ];
   },
@@ -219,6 +219,11 @@ export const MEASURES: Readonly<Record<AlertName, Measure | null>> = {
     }));
   },
 };
+
+/** Mail servers repeat the address of the receiver, and alerts are kept after a person is erased. */
+function withoutAddresses(text: string | null): string {
+  return String(text).replaceAll(/\S*@\S*/g, '(address)');
+}
 
 /** Where requests about payments fail, as the failure log names it. */
 const PAYMENT_PLACES = ['/account/checkout', '/payments/stripe'];
