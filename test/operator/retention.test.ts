@@ -129,7 +129,8 @@ test('a month of the ledger whose folding takes longer than the limit of other s
   const name = partition('ledger', -21);
   await database.query("select souk_add_month('ledger', $1)", [month(-21).toISOString().slice(0, 10)]);
   await database.query(
-    `create function slow() returns event_trigger language plpgsql as $$ begin perform pg_sleep(1.2); end $$;
+    `insert into unit_sums (summed_until) values (now()) on conflict do nothing;
+     create function slow() returns event_trigger language plpgsql as $$ begin perform pg_sleep(1.2); end $$;
      create event trigger slow on ddl_command_end when tag in ('COMMENT') execute function slow()`,
   );
   const limits = { statementMs: 1_000, lockMs: 1_000, idleInTransactionMs: 1_000 };
