@@ -143,7 +143,7 @@ describe('while the bucket is empty', () => {
     expect(await tokens()).toEqual({ left: perMinute, perMinute });
   });
 
-  test('a waiting call is sent within a minute after a reading of another call has brought tokens', async () => {
+  test('a waiting call is sent within a minute after a reading of another call has more tokens', async () => {
     await learn(one, -1000, MINUTE);
     const { signal } = new AbortController();
     const waiting = one.take(1, { signal, deadlineAt: clock.now() + 200 * MINUTE, background: false });

@@ -158,7 +158,7 @@ test('keeps the fetched part of a call with update=0 that returns to its queue',
   expect(asked.filter((asin) => asins.includes(asin)).sort()).toEqual(asins.sort());
 });
 
-test('runs a paused call within a minute after another call has brought tokens', async () => {
+test('runs a paused call within a minute after another call received more tokens', async () => {
   await learn(60, 600_000);
   const asin = newAsin();
   const callId = await paused(asin);
