@@ -7,9 +7,9 @@ import { bodySchemaOf } from '../openapi/schemas.ts';
 import { scopesOfEndpoint } from '../plugins/authentication.ts';
 import { SERIES_ARGUMENTS } from './compact-series.ts';
 import { partSchema } from './parts.ts';
-import { SITE_NAMES, siteParameterIn, withSite, withSitesOfCalls } from './site-arguments.ts';
+import { SITE_NAMES, siteParameterIn, withSites } from './site-arguments.ts';
 import { type Arguments, OPTIONS, type Tool, type ToolRequest, titleOf } from './tool.ts';
-import { pathWith, queryOf, refuseUnknown, split, textOf } from './tool-requests.ts';
+import { pathWith, queryOf, refuseUnknown, split, textOf, withoutNulls } from './tool-requests.ts';
 import { compactInput } from './tool-schemas.ts';
 
 /** A tool for each endpoint that declares one. */
@@ -50,8 +50,7 @@ function toolOf(endpoint: EndpointDescription): Tool | null {
     ...optionsOf(parts),
   } as Record<string, JsonSchema>;
   const shown = Object.keys(properties);
-  const site = siteParameterIn(Object.keys(parts.body));
-  const known = new Set([...shown, ...(site ? SITE_NAMES : [])]);
+  const known = new Set([...shown, ...(siteParameterIn(Object.keys(parts.body)) ? SITE_NAMES : [])]);
   const reads = method === 'get';
   const price = endpoint.startsCalls ? 'those of the calls it starts' : '0';
   return {
@@ -82,7 +81,7 @@ function toolOf(endpoint: EndpointDescription): Tool | null {
     narrowing: ['limit', 'cursor', 'state'].filter((parameter) => known.has(parameter)),
     requestOf(args) {
       refuseUnknown(args, known, shown);
-      return requestOf(parts, withSitesOfCalls(withSite(args, site)));
+      return requestOf(parts, args);
     },
     pricedBy: pricedBy(parts),
   };
@@ -125,9 +124,11 @@ function takes({ endpoint, body }: Parts, option: string): boolean {
   return option in body || option in (endpoint.query?.shape ?? {});
 }
 
-function requestOf(parts: Parts, args: Arguments): ToolRequest {
+function requestOf(parts: Parts, given: Arguments): ToolRequest {
   const { endpoint, body } = parts;
   const hasBody = endpoint.body ?? endpoint.document ?? endpoint.upload;
+  // In a change, null removes a value.
+  const args = withSites(endpoint.method === 'post' ? withoutNulls(given) : given, Object.keys(body));
   const [inBody, others] = split(args, new Set(Object.keys(body)));
   const query = Object.fromEntries(
     Object.entries(others).filter(([name]) => name in parts.query || takes(parts, name)),

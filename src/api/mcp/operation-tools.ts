@@ -18,7 +18,7 @@ import {
   type ToolRequest,
   titleOf,
 } from './tool.ts';
-import { pathWith, queryOf, refuseUnknown, split, textOf } from './tool-requests.ts';
+import { pathWith, queryOf, refuseUnknown, split, textOf, withoutNulls } from './tool-requests.ts';
 import { compactFilters, compactInput } from './tool-schemas.ts';
 
 /** Arguments that change how a tool shows its answer. They are not sent to the address. */
@@ -180,9 +180,4 @@ function requestOf({ method, path }: Route, args: Arguments): ToolRequest {
   const names = new Set([...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name));
   const [, others] = split(parameters, names);
   return { method, url: `${pathWith(path, parameters)}${queryOf({ ...others, ...options })}`, parameters };
-}
-
-/** Some models send null for every parameter that they do not use. */
-function withoutNulls(args: Arguments): Arguments {
-  return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null));
 }

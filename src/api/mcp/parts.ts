@@ -35,7 +35,12 @@ export { partSchema };
 
 /** Returns the part that a call requests; null if it requests the whole answer. @throws SoukError VALIDATION_FAILED. */
 export function partOf({ path, offset, fields }: Arguments): Part | null {
-  const given = { path: path ?? undefined, offset: offset ?? undefined, fields: fields ?? undefined };
+  const given = {
+    // The default, which some models send.
+    path: path === '' ? undefined : (path ?? undefined),
+    offset: offset ?? undefined,
+    fields: fields ?? undefined,
+  };
   if (Object.values(given).every((value) => value === undefined)) return null;
   return parseAs(partSchema, given);
 }

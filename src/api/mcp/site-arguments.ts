@@ -5,7 +5,7 @@ import { Fault, isRecord } from '../../operations/params/request.ts';
 import { invalidParameters } from '../../platform/errors.ts';
 import { parametersOf } from '../openapi/parameters.ts';
 import type { Arguments } from './tool.ts';
-import { split } from './tool-requests.ts';
+import { split, withoutNulls } from './tool-requests.ts';
 
 /** The parameter that holds the site: a number (domain, domainId), a code (country), or the region of searches (geo). */
 type SiteParameter = 'domain' | 'domainId' | 'country' | 'geo';
@@ -44,14 +44,28 @@ function fault(parameter: string, problem: string) {
   return invalidParameters([{ parameter, problem }]);
 }
 
+/**
+ * Returns the arguments of an endpoint with their sites under the names that it knows: its own, those of the calls of a batch,
+ * and that of a screen. A tracker has a domain with products, and a country with keywords.
+ * @param names the fields of its body.
+ */
+export function withSites(args: Arguments, names: readonly string[]): Arguments {
+  const isOfReports = names.includes('country') && (args.keywords != null || args.screen != null);
+  const sent = withSite(args, isOfReports ? 'country' : siteParameterIn(names));
+  const { screen } = sent;
+  return withSitesOfCalls(
+    isRecord(screen) ? { ...sent, screen: withSite(withoutNulls(screen), 'country') } : sent,
+  );
+}
+
 /** Returns the body of a batch, or of a schedule with a batch, with the sites of its calls under the names of their operation. */
-export function withSitesOfCalls(body: Arguments): Arguments {
+function withSitesOfCalls(body: Arguments): Arguments {
   const { batch, operation: name, params, items } = body;
-  if (isRecord(batch)) return { ...body, batch: withSitesOfCalls(batch) };
+  if (isRecord(batch)) return { ...body, batch: withSitesOfCalls(withoutNulls(batch)) };
   const operation = typeof name === 'string' ? queuedOperation(name) : undefined;
   if (!operation) return body;
   const parameter = siteParameterOf(operation);
-  const converted = (call: unknown) => (isRecord(call) ? withSite(call, parameter) : call);
+  const converted = (call: unknown) => (isRecord(call) ? withSite(withoutNulls(call), parameter) : call);
   return {
     ...body,
     ...(params === undefined ? {} : { params: converted(params) }),

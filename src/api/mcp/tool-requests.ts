@@ -66,3 +66,8 @@ export function split(args: Arguments, names: ReadonlySet<string>): [Arguments, 
     Object.fromEntries(entries.filter(([name]) => !names.has(name))),
   ];
 }
+
+/** Some models send null for every parameter that they do not use. */
+export function withoutNulls(args: Arguments): Arguments {
+  return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null));
+}

@@ -193,10 +193,35 @@ describe('with an upstream that knows every product', () => {
     expect(data.error.message).toContain(nearest);
   });
 
-  test('treats null as a missing argument', async ({ client }) => {
+  const weekly = { name: 'a', cron: '0 6 * * 1', timezone: null, paused: null };
+  const ofProducts = { operation: 'market.product', window: null };
+
+  test.for([
+    ['market_get_product', { domain: 1, asins: [newAsin()], days: null, maxUnits: null, dryRun: null }],
+    [
+      'batches_create',
+      { ...ofProducts, params: { domain: 1, days: null }, split: { asins: [newAsin()] }, items: null },
+    ],
+    [
+      'schedules_create',
+      { ...weekly, batch: { ...ofProducts, items: [{ domain: 1, asins: [newAsin()], days: null }] } },
+    ],
+    [
+      'trackers_create',
+      {
+        ...weekly,
+        domain: 1,
+        asins: [newAsin()],
+        country: null,
+        keywords: null,
+        screen: null,
+        conditions: [{ type: 'price_below', price: 'new', value: 9 }],
+      },
+    ],
+  ] as const)('treats null as a missing argument: %s', async ([tool, args], { client }) => {
     const agent = await connectAgent(client);
-    const args = { domain: 1, asins: [newAsin()], days: null, maxUnits: null, dryRun: null };
-    expect((await agent.call('market_get_product', args)).isError).toBe(false);
+    const { data, isError } = await agent.call(tool, args);
+    expect([isError, data.error]).toEqual([false, undefined]);
   });
 
   test.for([480, 900])('lists the first of %i invalid arguments', async (count, { client }) => {

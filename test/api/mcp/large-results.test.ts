@@ -125,6 +125,7 @@ test('returns parts of a large answer by path, offset and fields', async ({ souk
   expect(calls).toBeLessThan(8);
   expect((await part({ path: 'lightningDeals.7.asin' })).data.value).toBe(deals[7]?.asin);
   expect((await part({ fields: ['country'] })).data.value).toEqual({ country: 'us' });
+  expect((await part({ path: '', offset: 0, fields: ['country'] })).data.value).toEqual({ country: 'us' });
   const wrong = await part({ path: 'lightningDeals.7.moon' });
   expect(wrong).toMatchObject({ isError: true, data: { error: { code: 'VALIDATION_FAILED' } } });
   expect(wrong.data.error.message).toMatch(/lightningDeals\.7 has no moon; it has asin, dealState, title/);

@@ -139,6 +139,15 @@ describe('the site', () => {
         conditions: [{ type: 'price_below', price: 'new', value: 9 }],
       },
     ],
+    [
+      'trackers_create',
+      {
+        name: 'a',
+        cron: '0 6 * * 1',
+        keywords: ['desk lamp'],
+        conditions: [{ type: 'keyword_rank_below', value: 10 }],
+      },
+    ],
     ['batches_create', { operation: 'market.product', split: { asins: [ASIN] } }],
     ['batches_create', { operation: 'market.deal' }],
     ['batches_create', { operation: 'aba.search' }],
@@ -159,6 +168,41 @@ describe('the site', () => {
       expect(data.error).toMatchObject({ code: 'VALIDATION_FAILED' });
     },
   );
+
+  const weekly = { name: 'a', cron: '0 6 * * 1' };
+  const belowTen = { conditions: [{ type: 'keyword_rank_below', value: 10 }] };
+
+  test.for([
+    [
+      'keywords',
+      { ...weekly, ...belowTen, country: 'us', keywords: ['desk lamp'] },
+      { keywords: ['garden hose'] },
+    ],
+    ['a screen', { name: 'a', screen: { domain: 1, rank: { max: 1500 } } }, null],
+  ] as const)(
+    'of a tracker of %s can be changed under each name',
+    async ([, tracker, change], { demoClient }) => {
+      const agent = await connectAgent(demoClient);
+      const { trackerId: id } = (await agent.call('trackers_create', tracker)).data;
+      for (const site of [{ country: 'us' }, { domain: 1 }, { domainId: 1 }]) {
+        const sent = change ? { ...site, ...change } : { screen: { ...site, rank: { max: 10 } } };
+        const { data } = await agent.call('trackers_update', { id, ...sent });
+        expect([site, data.error, data.domain]).toEqual([site, undefined, 1]);
+      }
+      await agent.call('trackers_delete', { id });
+    },
+  );
+
+  test('of a batch is accepted under each name if schedules_create has a limit of units', async ({
+    demoClient,
+  }) => {
+    const agent = await connectAgent(demoClient);
+    for (const site of [{ country: 'us' }, { domain: 1 }]) {
+      const batch = { operation: 'aba.search', items: [{ ...site, keyword: 'lamp' }] };
+      const { data } = await agent.call('schedules_create', { ...weekly, batch, maxUnits: 1, dryRun: true });
+      expect(data).toMatchObject({ units: 1 });
+    }
+  });
 
   /** What an item of a batch needs in addition to its site. */
   function itemOf(args: object): object {
