@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
-import { date, integer, oneOf, text } from '../../operations/params/scalars.ts';
+import { date, integer, isInOrder, NOT_IN_ORDER, oneOf, text } from '../../operations/params/scalars.ts';
 import {
   ACCOUNT_ACTION_NAMES,
   ACCOUNT_AUDIT_COLUMNS,
@@ -41,20 +41,22 @@ const listAuditLog = endpoint({
   description:
     'Lists what people did on the pages of the account and keys did by the API, and what the operator did with the account, newest first. Calls are in the list of calls, and not here. With another `format`, or its media type in Accept, the answer is a table of all lines that match.',
   occupies: (request) => (isTableRequest(request) ? 'downloads' : 'waiting'),
-  query: z.object({
-    action: oneOf(ACCOUNT_ACTION_NAMES).optional().describe('Only this action'),
-    actor: text({ maxLength: 100 })
-      .optional()
-      .describe('Only lines whose actor contains this text')
-      .meta({ examples: ['ann@example.com'] }),
-    from: date().optional().describe('First day (UTC)'),
-    to: date().optional().describe('Last day (UTC), included'),
-    cursor: integer({ min: 1, max: Number.MAX_SAFE_INTEGER })
-      .optional()
-      .describe('nextCursor of the previous page'),
-    limit: integer({ min: 1, max: 200 }).default(50).describe('Lines per page'),
-    format: tableFormat(),
-  }),
+  query: z
+    .object({
+      action: oneOf(ACCOUNT_ACTION_NAMES).optional().describe('Only this action'),
+      actor: text({ maxLength: 100 })
+        .optional()
+        .describe('Only lines whose actor contains this text')
+        .meta({ examples: ['ann@example.com'] }),
+      from: date().optional().describe('First day (UTC)'),
+      to: date().optional().describe('Last day (UTC), included'),
+      cursor: integer({ min: 1, max: Number.MAX_SAFE_INTEGER })
+        .optional()
+        .describe('nextCursor of the previous page'),
+      limit: integer({ min: 1, max: 200 }).default(50).describe('Lines per page'),
+      format: tableFormat(),
+    })
+    .refine(isInOrder, NOT_IN_ORDER),
   answers: { 200: enveloped('A page of lines', pageOf('AuditPage', 'audit', lineSchema)) },
 
   async handle(

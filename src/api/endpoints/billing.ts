@@ -4,7 +4,7 @@ import { dailyUse, dailyUseByKey } from '../../billing/statement.ts';
 import { WALLETS } from '../../operations/account/quota.ts';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
 import { QUEUED_NAMES } from '../../operations/index.ts';
-import { date, integer, oneOf } from '../../operations/params/scalars.ts';
+import { date, integer, isInOrder, NOT_IN_ORDER, oneOf } from '../../operations/params/scalars.ts';
 import { columnsOf } from '../../operations/tables/columns.ts';
 import { addDays } from '../../platform/calendar.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -192,10 +192,7 @@ const listLedger = endpoint({
         .meta({ description: 'Number of the last line of the previous page', examples: [1234] }),
       format: tableFormat(),
     })
-    .refine(({ from, to }) => from === undefined || to === undefined || from <= to, {
-      path: ['to'],
-      message: 'must not be before the first day',
-    })
+    .refine(isInOrder, NOT_IN_ORDER)
     .refine(({ format = 'json', cursor }) => format === 'json' || cursor === undefined, {
       path: ['cursor'],
       message: 'can be used with format=json only',

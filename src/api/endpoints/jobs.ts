@@ -10,7 +10,7 @@ import { inputOn, priceAgain, type QueuedOperation } from '../../operations/defi
 import { QUEUED, QUEUED_NAMES, queuedOperation } from '../../operations/index.ts';
 import { withFormApart } from '../../operations/params/answer-form.ts';
 import { exactObject } from '../../operations/params/request.ts';
-import { instant, integer, oneOf, text } from '../../operations/params/scalars.ts';
+import { instant, integer, isInOrder, NOT_IN_ORDER, oneOf, text } from '../../operations/params/scalars.ts';
 import { TABLE_FORMAT_NAMES } from '../../operations/tables/formats.ts';
 import { fromRecord, SoukError } from '../../platform/errors.ts';
 import { type AnswerStore, OWN_ANSWER } from '../../results/answer-store.ts';
@@ -168,21 +168,23 @@ const listJobs = endpoint({
   summary: 'Lists the jobs of the last 7 days, newest first.',
   description:
     'Lists the jobs of the last 7 days, newest first. A page may hold fewer jobs than `limit`, or none; on the last page `nextCursor` is null.',
-  query: z.object({
-    state: oneOf(JOB_STATES).optional().describe('Only jobs in this state'),
-    operation: oneOf(QUEUED_NAMES).optional().describe('Only jobs of this operation'),
-    contains: text({ maxLength: 100 })
-      .optional()
-      .meta({
-        description: 'Only jobs whose parameters contain this text, such as an ASIN, in either case',
-        examples: ['B08N5WRWNX'],
-      }),
-    keyId: integer({ min: 1 }).optional().describe('Only jobs of this key'),
-    from: instant().optional().describe('Only jobs accepted at this time or later'),
-    to: instant().optional().describe('Only jobs accepted at this time or earlier'),
-    limit: integer({ min: 1, max: 100 }).default(50).describe('Jobs per page'),
-    cursor: uuidParameter('the last job that the previous page looked at, its `nextCursor`').optional(),
-  }),
+  query: z
+    .object({
+      state: oneOf(JOB_STATES).optional().describe('Only jobs in this state'),
+      operation: oneOf(QUEUED_NAMES).optional().describe('Only jobs of this operation'),
+      contains: text({ maxLength: 100 })
+        .optional()
+        .meta({
+          description: 'Only jobs whose parameters contain this text, such as an ASIN, in either case',
+          examples: ['B08N5WRWNX'],
+        }),
+      keyId: integer({ min: 1 }).optional().describe('Only jobs of this key'),
+      from: instant().optional().describe('Only jobs accepted at this time or later'),
+      to: instant().optional().describe('Only jobs accepted at this time or earlier'),
+      limit: integer({ min: 1, max: 100 }).default(50).describe('Jobs per page'),
+      cursor: uuidParameter('the last job that the previous page looked at, its `nextCursor`').optional(),
+    })
+    .refine(isInOrder, NOT_IN_ORDER),
   answers: { 200: enveloped('A page of jobs', pageOf('JobsPage', 'jobs', jobSchema)) },
 
   async handle(deps: OwnJobDeps & JobViewDeps, { account, query, reply }) {

@@ -1,17 +1,19 @@
 import { setImmediate as nextImmediate } from 'node:timers/promises';
 import { z } from 'zod';
-import { date, integer } from '../../operations/params/scalars.ts';
+import { date, integer, isInOrder, NOT_IN_ORDER } from '../../operations/params/scalars.ts';
 import { parseAs } from '../operations/call-options.ts';
 import type { Arguments } from './tool.ts';
 
 // Decoded histories as an agent reads them: `[["2026-11-01", 19.99], ...]` instead of a list of times and a list of values,
 // in 60 percent of the tokens.
 
-const limitsSchema = z.object({
-  from: date().optional(),
-  to: date().optional(),
-  points: integer({ min: 4, max: 1_000 }).optional(),
-});
+const limitsSchema = z
+  .object({
+    from: date().optional(),
+    to: date().optional(),
+    points: integer({ min: 4, max: 1_000 }).optional(),
+  })
+  .refine(isInOrder, NOT_IN_ORDER);
 
 /** Limits the points of each series to a period and to a number. */
 export type SeriesLimits = z.output<typeof limitsSchema>;

@@ -209,3 +209,17 @@ export function date() {
   const schema = { type: 'string', format: 'date', maxLength: 10, examples: ['2026-01-31'] };
   return z.string(FAULT).trim().pipe(z.iso.date(FAULT)).meta(schema);
 }
+
+/** Returns whether a period does not end before it starts. */
+export function isInOrder<Time extends string | number>({
+  from,
+  to,
+}: {
+  from?: Time | undefined;
+  to?: Time | undefined;
+}): boolean {
+  return from === undefined || to === undefined || from <= to;
+}
+
+/** What is wrong with the end of a period that is not in order. */
+export const NOT_IN_ORDER = { path: ['to'], error: 'must not be before from' };

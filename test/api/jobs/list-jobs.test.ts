@@ -134,6 +134,8 @@ test('filters by key and by the time of acceptance', async ({ souk, client: _ })
     ['?from=9999-12-31T23:59:59Z&to=9999-12-31T23:59:59Z', []],
   ] as const)
     expect({ query, found: ids(await list(first, query)) }).toEqual({ query, found: expected });
+  const reversed = await first.get('/api/jobs?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z');
+  expect(reversed).toMatchObject({ status: 400, json: { msg: 'to: must not be before from' } });
 });
 
 test('a job has the times at which its source was asked and answered, one from the cache has none', async ({

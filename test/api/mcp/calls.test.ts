@@ -125,6 +125,7 @@ describe('with an upstream that knows every product', () => {
     [{ domain: 1, asins: ['B000000001'], detailLevel: 'huge' }, ['detailLevel']],
     [{ domain: 1, asins: ['B000000001'], colour: 'red', size: 1 }, ['colour', 'size']],
     [{ domain: 1, asins: ['B000000001'], maxUnits: -1 }, ['maxUnits']],
+    [{ domain: 1, asins: ['B000000001'], from: '2026-06-01', to: '2026-02-01' }, ['to']],
     [{ domain: 1, country: 'de', asins: ['B000000001'] }, ['domain']],
   ] as const)('names invalid arguments: %j', async ([args, names], { client }) => {
     const agent = await connectAgent(client);

@@ -74,13 +74,16 @@ test('values without a list of times stay as they are', async () => {
   expect(await compactSeries(data, {})).toEqual(data);
 });
 
-test.each([{ from: 'yesterday' }, { to: '2026-02-30' }, { points: 3 }, { points: 'many' }])(
-  'refuses %j by name',
-  (args) => {
-    expect(() => seriesLimitsOf(args)).toThrow(SoukError);
-    expect(() => seriesLimitsOf(args)).toThrow(Object.keys(args)[0]);
-  },
-);
+test.each([
+  { from: 'yesterday' },
+  { to: '2026-02-30' },
+  { to: '2026-02-01', from: '2026-03-01' },
+  { points: 3 },
+  { points: 'many' },
+])('refuses %j by name', (args) => {
+  expect(() => seriesLimitsOf(args)).toThrow(SoukError);
+  expect(() => seriesLimitsOf(args)).toThrow(Object.keys(args)[0]);
+});
 
 test('a part at the path of a history is a list of points, and a column stays a list of values', async () => {
   const data = { products: [{ history: { new: { time: days(9), value: [1, 2, 3, 4, 5, 6, 7, 8, 9] } } }] };
