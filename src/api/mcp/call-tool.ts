@@ -7,12 +7,11 @@ import { SoukError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import { isStoreDown } from '../../platform/outage.ts';
 import { type AnswerStore, OWN_ANSWER } from '../../results/answer-store.ts';
-import { INLINE_LIMIT_BYTES } from '../../results/cache.ts';
 import { LONGEST_POLL_SECONDS } from '../job-view.ts';
 import { callOptionsSchema, parseAs } from '../operations/call-options.ts';
-import { type GatewayAnswer, type Requester, readAtMost } from '../self-client.ts';
+import type { GatewayAnswer, Requester } from '../self-client.ts';
 import { seriesLimitsOf } from './compact-series.ts';
-import { type FollowDeps, followBatch, followJob } from './follow.ts';
+import { dataOf, type FollowDeps, followBatch, followJob } from './follow.ts';
 import { partOf } from './parts.ts';
 import type { CallContext, ToolResult } from './protocol.ts';
 import { resourceOf } from './resources.ts';
@@ -28,6 +27,9 @@ import { type Arguments, isDecoded, type Tool } from './tool.ts';
 
 /** How long a tool waits for a call. Clients give up after a minute by default. */
 export const PATIENCE_SECONDS = 40;
+
+/** How long a call whose progress is reported is waited for before its job is followed. Most calls end earlier. */
+const UNFOLLOWED_SECONDS = 1;
 
 export interface ToolCaller extends Requester {
   accountId: number;
@@ -114,7 +116,8 @@ async function called(
     request = tool.requestOf(waitingAtMost(following ? 0 : PATIENCE_SECONDS, args));
   }
   const isFollowed = following && tool.isJob;
-  const prefer = isFollowed ? 'respond-async' : `wait=${PATIENCE_SECONDS}`;
+  // Not respond-async, which has other limits.
+  const prefer = `wait=${isFollowed ? UNFOLLOWED_SECONDS : PATIENCE_SECONDS}`;
   let answer = await send(caller, request, tool.isJob ? { prefer } : {});
   let call = summaryOf(answer);
   if (isFollowed && answer.status === 202 && call.jobId) {
@@ -178,9 +181,9 @@ function toolDataOf({ operation: { toolData }, input }: Answered): Form['toolDat
   return toolData ? (data) => (data.dryRun ? data : toolData(data, input ?? {})) : null;
 }
 
-/** Returns the result for a job that has not ended. */
-function jobResult(job: object, call: CallSummary): ToolResult {
-  const hint = `The job has not ended. To get its result, call jobs_get_result with this jobId as id and a wait of up to ${PATIENCE_SECONDS}. jobs_get returns its status; jobs_cancel cancels it.`;
+/** Returns a job instead of its result: it has not ended, or the result cannot be fetched now. */
+function jobResult(job: { finishedAt?: unknown }, call: CallSummary): ToolResult {
+  const hint = `The job has ${job.finishedAt ? '' : 'not '}ended. To get its result, call jobs_get_result with this jobId as id and a wait of up to ${PATIENCE_SECONDS}. jobs_get returns its status; jobs_cancel cancels it.`;
   return structured({ ...job, hint, _call: call });
 }
 
@@ -192,7 +195,7 @@ function waitingAtMost(seconds: number, args: Arguments): Arguments {
 
 /**
  * Fetches the job or batch that was followed. The job or batch exists already, so its caller must receive its id even if
- * the gateway is closing or has lost its stores.
+ * the gateway is closing or has lost its stores, or the account has reached a limit on requests.
  * @param hasFailed whether the job has ended with an error, which is then the answer.
  * @returns null if the address cannot answer.
  */
@@ -205,19 +208,13 @@ async function askAfter(
   if (completions.closed) return null;
   try {
     const answer = await send(caller, { method: 'GET', url });
-    // 502 and 504 are results: the errors of jobs that failed upstream.
-    if (hasFailed || ![500, 503].includes(answer.status)) return answer;
+    // 502 and 504 are results: the errors of jobs that failed upstream. No job fails with 429.
+    if (answer.status !== 429 && (hasFailed || ![500, 503].includes(answer.status))) return answer;
     answer.body.destroy();
   } catch (error) {
     if (!(error instanceof SoukError) && !isStoreDown(error)) throw error;
   }
   return null;
-}
-
-/** The data of a small answer: views of jobs and batches. */
-async function dataOf(answer: GatewayAnswer): Promise<Record<string, unknown>> {
-  const { bytes } = await readAtMost(answer, INLINE_LIMIT_BYTES);
-  return (JSON.parse(bytes.toString('utf8')) as { data: Record<string, unknown> }).data;
 }
 
 /** The summary of a call whose result was fetched from its job. */

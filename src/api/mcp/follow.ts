@@ -1,9 +1,9 @@
 import type { CompletionMap } from '../../../jobs/wait.ts';
 import type { BatchView } from '../../batches/batch.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { INLINE_LIMIT_BYTES } from '../../results/cache.ts';
 import type { JobView } from '../job-view.ts';
-import { type Requester, readAtMost, type SendRequest } from '../self-client.ts';
+import { type GatewayAnswer, type Requester, readAtMost, type SendRequest } from '../self-client.ts';
+import { PARSED_BYTES } from './parts.ts';
 import type { CallContext } from './protocol.ts';
 
 /** The interval at which a job or batch is read again. The end of a job is reported immediately. */
@@ -30,6 +30,7 @@ export async function followJob(following: Following, jobId: string): Promise<Jo
   await follow(following, async (isFirst) => {
     const wait = isFirst ? 0 : LOOK_EVERY_SECONDS;
     const job = await viewAt<JobView>(following, `/api/jobs/${jobId}?wait=${wait}`);
+    if (job === REFUSED) return pause(following);
     seen = job ?? seen;
     if (!job || job.finishedAt !== null) return true;
     const message = job.position === null ? job.state : `${job.state}, ${job.position} ahead`;
@@ -46,10 +47,10 @@ export async function followJob(following: Following, jobId: string): Promise<Jo
 export async function followBatch(following: Following, batchId: string): Promise<BatchView | null> {
   const tell = teller(following);
   let seen: BatchView | null = null;
-  const { clock } = following;
   await follow(following, async (isFirst) => {
-    if (!isFirst) await new Promise<void>((resolve) => clock.after(LOOK_EVERY_SECONDS * 1000, resolve));
+    if (!isFirst) await pause(following);
     const batch = await viewAt<BatchView>(following, `/api/batches/${batchId}`);
+    if (batch === REFUSED) return false;
     if (!batch) return true;
     seen = batch;
     const { done, failed, cancelled, items } = batch.counts;
@@ -88,8 +89,23 @@ function teller({ onProgress }: Following): Following['onProgress'] {
   };
 }
 
-async function viewAt<View>({ send, caller }: Following, url: string): Promise<View | null> {
+async function pause({ clock }: Following): Promise<false> {
+  await new Promise<void>((resolve) => clock.after(LOOK_EVERY_SECONDS * 1000, resolve));
+  return false;
+}
+
+/** Instead of a view, if the account has reached a limit on requests: the job or batch is still there. */
+const REFUSED = Symbol('refused');
+
+async function viewAt<View>({ send, caller }: Following, url: string): Promise<View | typeof REFUSED | null> {
   const answer = await send(caller, { method: 'GET', url });
-  const { bytes } = await readAtMost(answer, INLINE_LIMIT_BYTES);
-  return answer.status < 300 ? (JSON.parse(bytes.toString('utf8')) as { data: View }).data : null;
+  if (answer.status < 300) return dataOf<View>(answer);
+  answer.body.destroy();
+  return answer.status === 429 ? REFUSED : null;
+}
+
+/** The data of an answer that shows a job, a batch, a schedule or a tracker. */
+export async function dataOf<Data = Record<string, unknown>>(answer: GatewayAnswer): Promise<Data> {
+  const { bytes } = await readAtMost(answer, PARSED_BYTES);
+  return (JSON.parse(bytes.toString('utf8')) as { data: Data }).data;
 }

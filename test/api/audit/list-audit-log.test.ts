@@ -90,7 +90,13 @@ test('returns pages, and the lines of an action, of an actor and of days', async
 test('returns 403 for a key without the scope keys, and 400 for a filter that is not allowed', async () => {
   const { status, json } = await owner.client.get('/api/audit');
   expect([status, json.code]).toEqual([403, 'KEY_SCOPE_MISSING']);
-  for (const query of ['action=unknown', 'from=yesterday', 'from=2020-01-02&to=2020-01-01', 'cursor=first', 'limit=201'])
+  for (const query of [
+    'action=unknown',
+    'from=yesterday',
+    'from=2020-01-02&to=2020-01-01',
+    'cursor=first',
+    'limit=201',
+  ])
     expect((await manager.get(`/api/audit?${query}`)).status, query).toBe(400);
 });
 

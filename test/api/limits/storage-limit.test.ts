@@ -3,6 +3,7 @@ import { storedByAccount } from '../../../src/batches/limits.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
 import { newAsin } from '../../support/answers.ts';
 import { asinsFrom, finished } from '../../support/batches.ts';
+import { connectAgent } from '../../support/mcp-client.ts';
 import { test } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 
@@ -40,6 +41,29 @@ test('refuses polled calls and new batches of an account whose stored jobs reach
 
   expect((await client.get(product())).status).toBe(200);
   expect((await (await souk.client()).get(product(), polled)).status).toBe(202);
+});
+
+test('neither refuses a tool that reports progress nor stores what it returns from the cache', async ({
+  souk,
+  redis,
+  account,
+  client,
+}) => {
+  const stored = () =>
+    storedByAccount(
+      { database: souk.database, redis, keys: redisKeys(souk.redisNamespace) },
+      account.accountId,
+    );
+  const { jobId } = (await client.get(product(), polled)).json.data;
+  await client.get(`/api/jobs/${jobId}/result?wait=30`);
+  souk.clock.advance(10_001);
+  const before = await stored();
+  const args = { domain: 1, asins: [newAsin()] };
+  await (await connectAgent(await souk.client())).call('market_get_product', args);
+  const agent = await connectAgent(client);
+  const { data } = await agent.call('market_get_product', args, { onprogress: () => {} });
+  expect(data._call).toMatchObject({ cache: 'HIT', unitsConsumed: 1 });
+  expect(await stored()).toBe(before);
 });
 
 test('counts the results of batches', async ({ souk, redis, account, client }) => {

@@ -8,6 +8,7 @@ import { connectAgent } from '../../support/mcp-client.ts';
 import { conformanceFixtures } from '../../support/mcp-fixtures.ts';
 import { gate } from '../../support/scripted-upstream.ts';
 import { testWithHeldProducts as test } from '../../support/souk-test.ts';
+import { advanceUntil } from '../../support/time.ts';
 
 test.for([
   ['market_get_product', { domain: 1, asins: [newAsin()] }, 'jobId'],
@@ -24,7 +25,7 @@ test.for([
     const [gateway] = souk.gateways.splice(1);
     const updates: unknown[] = [];
     const calling = agent.call(tool, args, { onprogress: (progress) => updates.push(progress) });
-    await expect.poll(() => updates.length).toBe(1);
+    await advanceUntil(souk.clock, () => updates.length === 1, 100);
     const closing = gateway?.close();
     // A batch is looked at every second.
     souk.clock.advance(1_000);

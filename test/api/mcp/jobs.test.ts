@@ -1,6 +1,9 @@
+import { Readable } from 'node:stream';
 import type { Progress } from '@modelcontextprotocol/client';
 import { describe, expect } from 'vitest';
-import { PATIENCE_SECONDS } from '../../../src/api/mcp/call-tool.ts';
+import { callTool, PATIENCE_SECONDS, type ToolCallDeps } from '../../../src/api/mcp/call-tool.ts';
+import { TOOLS } from '../../../src/api/mcp/tools.ts';
+import type { GatewayAnswer } from '../../../src/api/self-client.ts';
 import { newAsin } from '../../support/answers.ts';
 import { type Agent, connectAgent, ERAS, type ToolAnswer } from '../../support/mcp-client.ts';
 import type { Souk } from '../../support/souk.ts';
@@ -85,14 +88,14 @@ test('returns JOB_NOT_FOUND for a job of another account', async ({ souk, agent 
 });
 
 describe.each(ERAS)('progress, in the %s protocol', (era) => {
-  test('is sent if the caller asks for it, before the usual answer', async ({ client, release }) => {
+  test('is sent if the caller asks for it, before the usual answer', async ({ souk, client, release }) => {
     const agent = await connectAgent(client, { era });
     const updates: Progress[] = [];
     const args = { domain: 1, asins: [newAsin()] };
     const calling = agent.call('market_get_product', args, {
       onprogress: (progress) => updates.push(progress),
     });
-    await expect.poll(() => updates.length).toBe(1);
+    await advanceUntil(souk.clock, () => updates.length === 1, 100);
     release();
     const { data } = await calling;
     expect(data).toMatchObject({ count: 1, _call: { unitsConsumed: 1, cache: 'MISS' } });
@@ -117,7 +120,7 @@ describe.each(ERAS)('progress, in the %s protocol', (era) => {
     void calling.then((arrived) => {
       answer = arrived;
     });
-    await expect.poll(() => updates.length).toBe(1);
+    await advanceUntil(souk.clock, () => updates.length === 1, 100);
     // The pool's own time-out is later than this.
     await advanceUntil(souk.clock, () => answer !== undefined, 1_000);
     expect(answer?.data).toMatchObject({
@@ -126,6 +129,66 @@ describe.each(ERAS)('progress, in the %s protocol', (era) => {
     });
   });
 });
+
+function answerWith(
+  status: number,
+  data: object | null,
+  headers: Record<string, string> = {},
+): GatewayAnswer {
+  const body = Readable.from([Buffer.from(JSON.stringify({ code: 'ANY', msg: 'any', data }))]);
+  return { status, header: (name) => headers[name], size: null, body };
+}
+
+/** Calls a tool with progress, on a gateway that has these answers. */
+function callWith(
+  { clock }: Souk,
+  answers: GatewayAnswer[],
+  name: string,
+  args: Record<string, unknown>,
+): ReturnType<typeof callTool> {
+  const tool = TOOLS.get(name);
+  if (!tool) throw new Error(`there is no tool ${name}`);
+  const deps = { clock, completions: { closed: false }, send: async () => answers.shift() };
+  return callTool(deps as unknown as ToolCallDeps, { key: 'any', accountId: 1 }, tool, args, {
+    onProgress: async () => {},
+    signal: new AbortController().signal,
+  });
+}
+
+test('states the price of a run of a tracker with many values', async ({ souk }) => {
+  const tracker = answerWith(200, {
+    units: 300,
+    current: Array(3_000).fill({ title: 'A long title of a product' }),
+  });
+  const { structuredContent } = await callWith(souk, [tracker], 'trackers_run', { id: 'a', dryRun: true });
+  expect(structuredContent).toMatchObject({ dryRun: true, units: 300 });
+});
+
+test.for([
+  ['job', 'market_get_product', { domain: 1, asins: ['B000000001'] }, 'jobId'],
+  ['batch', 'batches_create', { operation: 'market.product', items: [] }, 'batchId'],
+] as const)(
+  'a caller that follows a %s receives it even if the account reaches a limit on requests',
+  async ([, name, args, id], { souk }) => {
+    const view = { [id]: 'a', counts: { done: 0, failed: 0, cancelled: 0, items: 1 }, position: null };
+    const answers = [
+      answerWith(202, { [id]: 'a' }, { 'x-job-id': 'a' }),
+      answerWith(200, { ...view, state: 'running', finishedAt: null }),
+      answerWith(429, null),
+      answerWith(200, { ...view, state: 'done', finishedAt: '2026-05-01T00:00:00.000Z' }),
+      answerWith(429, null),
+    ];
+    const calling = callWith(souk, answers, name, args);
+    let structured: unknown;
+    void calling.then(({ structuredContent }) => {
+      structured = structuredContent;
+    });
+    await advanceUntil(souk.clock, () => structured !== undefined, 100);
+    await calling;
+    expect(structured).toMatchObject({ [id]: 'a', state: 'done' });
+    expect(answers).toEqual([]);
+  },
+);
 
 describe('batches', () => {
   const batch = (asins: string[]) => ({

@@ -6,6 +6,7 @@ import { TOOLS } from '../../../src/api/mcp/tools.ts';
 import { newAsin } from '../../support/answers.ts';
 import { connectAgent, ERAS } from '../../support/mcp-client.ts';
 import { testWithHeldProducts as test } from '../../support/souk-test.ts';
+import { advanceUntil } from '../../support/time.ts';
 import { unitsUsed } from '../../support/units.ts';
 
 describe('tools_search', () => {
@@ -128,7 +129,7 @@ describe('tools_call', () => {
     expect(data.error.message).toContain(text);
   });
 
-  test.for(ERAS)('reports progress in the %s protocol', async (era, { client, release }) => {
+  test.for(ERAS)('reports progress in the %s protocol', async (era, { souk, client, release }) => {
     const agent = await connectAgent(client, { era });
     const updates: Progress[] = [];
     const calling = agent.call(
@@ -136,7 +137,7 @@ describe('tools_call', () => {
       { name: 'market_get_product', arguments: { country: 'us', asins: [newAsin()] } },
       { onprogress: (progress) => updates.push(progress) },
     );
-    await expect.poll(() => updates.length).toBe(1);
+    await advanceUntil(souk.clock, () => updates.length === 1, 100);
     release();
     expect((await calling).data).toMatchObject({ count: 1, _call: { unitsConsumed: 1 } });
   });
