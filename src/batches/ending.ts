@@ -184,6 +184,19 @@ export async function endStrandedCalls(
   }
 }
 
+/** Returns the number of the failed calls of a batch, of their items, and their highest price. */
+export async function failedCalls(
+  database: Queryable,
+  batchId: string,
+): Promise<{ calls: number; items: number; units: number }> {
+  const { rows } = await database.query<{ calls: number; items: number; units: number }>(
+    `select count(*) as calls, coalesce(sum(item_count), 0) as items, coalesce(sum(units), 0) as units
+     from batch_calls where batch_id = $1 and state = 'failed'`,
+    [batchId],
+  );
+  return rows[0] ?? { calls: 0, items: 0, units: 0 };
+}
+
 /** Returns the failed calls of a finished batch to the pending ones. They count for the key of the request. @returns their number. */
 export async function retryFailed(
   client: ClientBase,

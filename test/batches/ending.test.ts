@@ -28,8 +28,8 @@ const codesOf = async (client: Client, batch: { batchId: string }) =>
   (await resultsOf(client, batch)).map(({ code }) => code);
 const cancelBatch = (client: Client, { batchId }: { batchId: string }) =>
   client.get(`/api/batches/${batchId}`, { method: 'DELETE' });
-const retryBatch = (client: Client, { batchId }: { batchId: string }) =>
-  client.post(`/api/batches/${batchId}/retry`, {});
+const retryBatch = (client: Client, { batchId }: { batchId: string }, query = '') =>
+  client.post(`/api/batches/${batchId}/retry${query}`, {});
 
 /** Upstream fails for some ASINs as long as `isBroken` returns true. */
 function failFor(upstream: ScriptedUpstream, broken: readonly string[], isBroken = () => true) {
@@ -145,6 +145,8 @@ test('a retry runs and charges only failed items', async ({ souk, client, accoun
   expect(await codesOf(client, batch)).toEqual(['0000', 'UPSTREAM_ERROR', '0000', 'UPSTREAM_ERROR', '0000']);
   isBroken = false;
   upstream.calls.length = 0;
+  const priced = await retryBatch(client, batch, '?dryRun=1');
+  expect(priced).toMatchObject({ status: 200, json: { data: { dryRun: true, items: 2, units: 2 } } });
   const reply = await retryBatch(client, batch);
   expect(reply.status).toBe(202);
   expect(reply.json.data).toMatchObject({ finishedAt: null, resultsUntil: null, counts: { failed: 0 } });
@@ -167,7 +169,14 @@ test('refuses to retry a batch that runs, waits, is cancelled or has no failed i
 }) => {
   const open = holdProducts(upstream);
   const running = await startBatch(client, callsOf(asinsFrom('B0STATE', 2)));
-  const retry = async (batch: { batchId: string }) => (await retryBatch(client, batch)).json;
+  const retry = async (batch: { batchId: string }) => {
+    const { json } = await retryBatch(client, batch);
+    expect((await retryBatch(client, batch, '?dryRun=1')).json).toMatchObject({
+      code: json.code,
+      msg: json.msg,
+    });
+    return json;
+  };
   expect(await retry(running)).toMatchObject({
     code: 'BATCH_STATE',
     msg: 'The batch cannot be retried: it is not finished.',

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import {
   BATCH_STATES,
   type Batch,
-  type BatchView,
   batchFileName,
   batchSchema,
   batchView,
@@ -12,7 +11,7 @@ import {
   listBatches as findBatches,
 } from '../../batches/batch.ts';
 import { CHANGES_TABLE, changesOf } from '../../batches/changes.ts';
-import { cancelBatch as cancel, type OnFinished, retryFailed } from '../../batches/ending.ts';
+import { cancelBatch as cancel, failedCalls, type OnFinished, retryFailed } from '../../batches/ending.ts';
 import { type AccountLimits, countOpenBatches, limitsFor, requireBatchRoom } from '../../batches/limits.ts';
 import {
   batchBodySchema,
@@ -317,21 +316,29 @@ const retryBatch = endpoint({
   act: 'batch.retried',
   tool: 'batches_retry',
   startsCalls: true,
-  cost: {
-    shownBy: '/api/batches/{id}',
-    unitsOf: ({ units }) => {
-      const { quoted, charged } = units as BatchView['units'];
-      return quoted - charged;
-    },
-  },
   summary: 'Retries the failed items of a finished batch.',
   id: batchId,
+  query: dryRunQuery,
   answers: { 202: enveloped('The batch', batchSchema) },
   errors: ['BATCH_STATE', 'LIMIT_REACHED'],
 
-  async handle(deps: BatchDeps & NotifyDeps & { accountLimits: AccountLimits }, { account, id, reply }) {
+  async handle(
+    deps: BatchDeps & NotifyDeps & { accountLimits: AccountLimits },
+    { account, id, query, reply },
+  ) {
     const { database, clock } = deps;
-    const timeMs = retryTimeMs(await ownBatch(deps, account, id, 'change'));
+    const batch = await ownBatch(deps, account, id, 'change');
+    const timeMs = retryTimeMs(batch);
+    if (query.dryRun) {
+      const failed = await failedCalls(database, id);
+      requireFailed(failed.calls);
+      return sendEnvelope(reply, 200, {
+        dryRun: true,
+        operation: batch.operation,
+        ...failed,
+        admitted: true,
+      });
+    }
     const retried = await inTransaction(database, async (client) => {
       await client.query('select 1 from batches where id = $1 for update', [id]);
       const { accountId, keyId } = account;
@@ -339,12 +346,16 @@ const retryBatch = endpoint({
       requireBatchRoom(await countOpenBatches(client, accountId), limits);
       return retryFailed(client, id, { deadlineAt: clock.now() + timeMs, keyId });
     });
-    if (retried === 0)
-      throw new SoukError('BATCH_STATE', { message: 'The batch has no failed items to retry.' });
+    requireFailed(retried);
     await notifyWorkers(deps, id);
     return sendEnvelope(reply, 202, batchView(await ownBatch(deps, account, id)));
   },
 });
+
+/** @throws SoukError BATCH_STATE for a batch without failed calls. */
+function requireFailed(calls: number): void {
+  if (calls === 0) throw new SoukError('BATCH_STATE', { message: 'The batch has no failed items to retry.' });
+}
 
 /** Time for the retried items: as long as the batch had, within limits. @throws SoukError BATCH_STATE for a batch that cannot be retried. */
 function retryTimeMs({ createdAt, deadlineAt, finishedAt, state }: Batch): number {
