@@ -12,7 +12,7 @@ import { callOptionsSchema, parseAs } from '../operations/call-options.ts';
 import type { GatewayAnswer, Requester } from '../self-client.ts';
 import { seriesLimitsOf } from './compact-series.ts';
 import { dataOf, type FollowDeps, followBatch, followJob } from './follow.ts';
-import { partOf } from './parts.ts';
+import { PARTS_TOOL, partOf } from './parts.ts';
 import type { CallContext, ToolResult } from './protocol.ts';
 import { resourceOf } from './resources.ts';
 import {
@@ -89,7 +89,14 @@ async function priced(
   return dryRun ? structured({ dryRun: true, operation: listed.name, units, admitted: true }) : null;
 }
 
-const NOTHING_CALLED = { call: { unitsConsumed: 0 }, resource: null, part: null, form: null, input: null };
+const NOTHING_CALLED = {
+  call: { unitsConsumed: 0 },
+  resource: null,
+  partsFrom: null,
+  part: null,
+  form: null,
+  input: null,
+};
 
 async function called(
   deps: ToolCallDeps,
@@ -141,11 +148,13 @@ async function called(
   if (answer.status === 202 && tool.follows === 'job') return jobResult(await dataOf(answer), call);
   const answered =
     answer.status === 200 ? await answeredBy(deps, caller, tool, args, request.parameters) : null;
+  const partsOfJob = call.jobId ? { tool: PARTS_TOOL, id: call.jobId } : null;
   return resultOf(
     answer,
     contextOf(deps, caller, tool, {
       call,
       resource: resourceOf(request.url, call.jobId),
+      partsFrom: tool.hasParts ? { tool: tool.listed.name, id: String(args.id) } : partsOfJob,
       part,
       input: tool.operation ? (answered?.input ?? null) : null,
       form: isInForm ? { series, toolData: answered && toolDataOf(answered) } : null,
@@ -238,7 +247,10 @@ function contextOf(
   { database, answers, log, budgetTokens }: ToolCallDeps,
   { accountId }: ToolCaller,
   { price, narrowing, listed: { name } }: Tool,
-  { input, ...about }: Pick<ResultContext, 'call' | 'resource' | 'part' | 'form'> & { input: unknown },
+  {
+    input,
+    ...about
+  }: Pick<ResultContext, 'call' | 'resource' | 'partsFrom' | 'part' | 'form'> & { input: unknown },
 ): ResultContext {
   const { jobId } = about.call;
   return {

@@ -6,7 +6,7 @@ import { parametersOf } from '../openapi/parameters.ts';
 import { bodySchemaOf } from '../openapi/schemas.ts';
 import { scopesOfEndpoint } from '../plugins/authentication.ts';
 import { SERIES_ARGUMENTS } from './compact-series.ts';
-import { partSchema } from './parts.ts';
+import { PARTS_TOOL, partSchema } from './parts.ts';
 import { SITE_NAMES, siteParameterIn, withSites } from './site-arguments.ts';
 import { type Arguments, OPTIONS, type Tool, type ToolRequest, titleOf } from './tool.ts';
 import { pathWith, queryOf, refuseUnknown, split, textOf, withoutNulls } from './tool-requests.ts';
@@ -25,28 +25,30 @@ interface Parts {
   required: readonly string[];
 }
 
-/** The tool for stored answers, and parameters that it does not have: a program has no use for files. */
-const PARTS_TOOL = 'jobs_get_result';
-const FILE_FORMS = ['format', 'table'];
+const PART_ARGUMENTS = compactInput(bodySchemaOf(partSchema)).properties as Record<string, JsonSchema>;
 
-/** Its own arguments: a part, and its form. */
-const PART_ARGUMENTS = {
-  ...compactInput(bodySchemaOf(partSchema)).properties,
-  ...SERIES_ARGUMENTS,
-  decode: { type: 'boolean', description: 'false: raw values' },
-} as Record<string, JsonSchema>;
+/** The further arguments of tools whose answers are read in parts, because they have no pages. */
+const PARTS_ARGUMENTS: Record<string, Record<string, JsonSchema>> = {
+  [PARTS_TOOL]: {
+    ...PART_ARGUMENTS,
+    ...SERIES_ARGUMENTS,
+    decode: { type: 'boolean', description: 'false: raw values' },
+  },
+  schedules_get: PART_ARGUMENTS,
+  trackers_get: PART_ARGUMENTS,
+};
 
 function toolOf(endpoint: EndpointDescription): Tool | null {
   const { method, tag, tool: name, summary, follows = null } = endpoint;
   const toolset = TOOLSETS.find((one) => one === tag);
   if (!name || !toolset) return null;
   const parts = partsOf(endpoint);
-  const hasParts = name === PARTS_TOOL;
+  const partsArguments = PARTS_ARGUMENTS[name];
   const properties = {
     ...parts.id,
     ...parts.body,
     ...parts.query,
-    ...(hasParts ? PART_ARGUMENTS : {}),
+    ...partsArguments,
     ...optionsOf(parts),
   } as Record<string, JsonSchema>;
   const shown = Object.keys(properties);
@@ -77,7 +79,7 @@ function toolOf(endpoint: EndpointDescription): Tool | null {
     operation: null,
     isJob: false,
     follows,
-    ...(hasParts ? { hasParts } : {}),
+    ...(partsArguments ? { hasParts: true } : {}),
     narrowing: ['limit', 'cursor', 'state'].filter((parameter) => known.has(parameter)),
     requestOf(args) {
       refuseUnknown(args, known, shown);
@@ -91,9 +93,10 @@ function partsOf(endpoint: EndpointDescription): Parts {
   const { id, body: parsed = endpoint.document ?? endpoint.upload } = endpoint;
   const body = parsed && bodySchemaOf(parsed.schema);
   const bodyFields = compactInput(body ?? {}).properties ?? {};
-  const isPart = endpoint.tool === PARTS_TOOL;
+  // Tools return no files, and stored answers as they are.
+  const ofFiles = endpoint.tool === PARTS_TOOL ? ['format', 'table'] : ['format'];
   const query = (endpoint.query ? parametersOf(endpoint.query) : []).filter(
-    ({ name }) => !(name in bodyFields) && !(name in OPTIONS) && !(isPart && FILE_FORMS.includes(name)),
+    ({ name }) => !(name in bodyFields) && !(name in OPTIONS) && !ofFiles.includes(name),
   );
   return {
     endpoint,

@@ -13,6 +13,9 @@ import type { Arguments } from './tool.ts';
 
 // Parts of stored answers, for agents whose program cannot read resources.
 
+/** The tool for parts of stored answers. */
+export const PARTS_TOOL = 'jobs_get_result';
+
 /** The largest value that a gateway parses for a part. A larger answer is searched for the part, but not parsed. */
 export const PARSED_BYTES = 2_097_152;
 
@@ -35,14 +38,10 @@ export { partSchema };
 
 /** Returns the part that a call requests; null if it requests the whole answer. @throws SoukError VALIDATION_FAILED. */
 export function partOf({ path, offset, fields }: Arguments): Part | null {
-  const given = {
-    // The default, which some models send.
-    path: path === '' ? undefined : (path ?? undefined),
-    offset: offset ?? undefined,
-    fields: fields ?? undefined,
-  };
+  const given = { path: path ?? undefined, offset: offset ?? undefined, fields: fields ?? undefined };
   if (Object.values(given).every((value) => value === undefined)) return null;
-  return parseAs(partSchema, given);
+  // A text has at least one character, and an empty path is the default.
+  return parseAs(partSchema, path === '' ? { ...given, path: undefined } : given);
 }
 
 /**
@@ -112,6 +111,18 @@ async function pageOf<Source>(
   const at = [...(path === '' ? [] : [path]), String(offset)].join('.');
   const outline = 'outline' in next ? next.outline : outlineWithin(next.value, limitTokens);
   return { ...counts, next: offset + 1, outline, hint: deeper(at) };
+}
+
+/** Returns the first of some values that fit a size together. */
+export function firstWithin(values: Iterable<unknown>, limitTokens: number): unknown[] {
+  const shown: unknown[] = [];
+  let left = limitTokens;
+  for (const value of values) {
+    left -= costOf(value, shown[0]);
+    if (left < 0) break;
+    shown.push(value);
+  }
+  return shown;
 }
 
 /** Returns the tokens of an entry: of its values alone if it becomes a row of a table, because it has the fields of the first entry. */

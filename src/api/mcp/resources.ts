@@ -67,7 +67,11 @@ function typeIn({ format }: ReturnType<typeof formOf>): string {
 }
 
 /** Bytes of other types, such as those of a picture or a workbook, are not characters. */
-const TEXT_TYPE = /^(?:text\/|application\/(?:json|x-ndjson)$)/;
+const TEXT_TYPE = /^(?:text\/|application\/(?:json|x-ndjson)(?:;|$))/;
+
+export function isTextType(contentType: string): boolean {
+  return TEXT_TYPE.test(contentType);
+}
 
 /**
  * Reads a slice of a result, and names the next slice.
@@ -88,7 +92,7 @@ export async function readResource(
   if (answer.status === 202) throw new InvalidResource('The job has not ended; jobs_get returns its status.');
   if (answer.status !== 200) throw new Error(JSON.parse(await textOf(answer)).msg);
   const mimeType = answer.header('content-type')?.split(';')[0] ?? 'application/json';
-  const isText = TEXT_TYPE.test(mimeType);
+  const isText = isTextType(mimeType);
   const slice = await sliceOf(answer, Number(from), sliceBytes, isText);
   const next = slice.isLast ? null : `souk://${path}?offset=${slice.end}`;
   const contents = {

@@ -6,8 +6,9 @@ import { errorBody } from '../../results/envelope.ts';
 import { shortened } from '../../results/outline.ts';
 import { type GatewayAnswer, readAtMost } from '../self-client.ts';
 import { compactSeries, type SeriesLimits } from './compact-series.ts';
-import { DIVISIBLE_BYTES, outlineWithin, PARSED_BYTES, type Part, takePart } from './parts.ts';
+import { DIVISIBLE_BYTES, firstWithin, outlineWithin, PARSED_BYTES, type Part, takePart } from './parts.ts';
 import type { ContentBlock, ToolResult } from './protocol.ts';
+import { isTextType } from './resources.ts';
 import { compactTables } from './tables.ts';
 import { tokensIn } from './token-bound.ts';
 import type { Tool } from './tool.ts';
@@ -32,6 +33,8 @@ export interface ResultContext {
   call: CallSummary;
   /** The resource that has the complete answer. */
   resource: string | null;
+  /** The tool that returns parts of the answer, and its id; null if there is none. */
+  partsFrom: { tool: string; id: string } | null;
   /** The part of the answer to return; null: the whole answer. */
   part: Part | null;
   /** How to show the data; null: as the address returns it. */
@@ -63,6 +66,8 @@ export async function resultOf(answer: GatewayAnswer, context: ResultContext): P
   if (answer.status >= 400) return errorResult(await errorIn(answer), answer);
   const type = answer.header('content-type') ?? '';
   if (type.startsWith('image/')) return pictureResult(answer, type, context);
+  if (!isTextType(type)) return fileResult(answer, type, context);
+  if (type.startsWith('application/x-ndjson')) return linesResult(answer, context);
   if (context.part && type.startsWith('application/json')) return partResult(answer, context.part, context);
   const limit = type.startsWith('application/json') ? readableBytes(context) : INLINE_LIMIT_BYTES;
   // An answer that is known to be too large is not read in full.
@@ -70,15 +75,63 @@ export async function resultOf(answer: GatewayAnswer, context: ResultContext): P
   const { bytes, isWhole } = await readAtMost(answer, isTooLarge ? PREVIEW_BYTES : limit);
   if (!isWhole) return largeResult(answer, bytes, context);
   if (type.startsWith('application/json')) return dataResult(bytes, context);
-  const result = structured({ ...textData(bytes.toString('utf8'), answer, type), _call: context.call });
+  const result = structured({ text: bytes.toString('utf8'), _call: context.call });
   return fits(result, context) ? result : largeResult(answer, bytes, context);
 }
 
-/** Returns a CSV text as it is, and the results of a batch as a list. */
-function textData(text: string, { header }: GatewayAnswer, type: string): Record<string, unknown> {
-  if (!type.startsWith('application/x-ndjson')) return { text };
-  const lines = text.split('\n').filter((line) => line !== '');
-  return { results: compactTables(lines.map(parseJson)), finished: header('x-batch-finished') === 'true' };
+/** Returns the results of a batch, or the rows of a table: as many as fit, and the cursor of the next results. */
+async function linesResult(answer: GatewayAnswer, context: ResultContext): Promise<ToolResult> {
+  const { bytes, isWhole } = await readAtMost(answer, PARSED_BYTES);
+  const lines = bytes.toString('utf8').split('\n');
+  // Empty, unless the answer is cut within a line.
+  const cut = lines.pop() ?? '';
+  const about = { finished: answer.header('x-batch-finished') === 'true', _call: context.call };
+  if (isWhole && bytes.length <= INLINE_LIMIT_BYTES) {
+    const all = structured({ results: compactTables(lines.map(parseJson)), ...about, next: null });
+    if (fits(all, context)) return all;
+  }
+  const shown = firstWithin(parsed(lines), context.budgetTokens - ABOUT_PART_TOKENS);
+  const [first] = lines;
+  const outline =
+    first === undefined
+      ? { beginning: cut.slice(0, PREVIEW_BYTES) }
+      : outlineWithin(parseJson(first), context.budgetTokens);
+  const next = indexIn(lines[Math.max(0, shown.length - 1)] ?? cut);
+  const value = {
+    results: compactTables(shown),
+    ...(shown.length > 0 ? {} : { outline }),
+    ...about,
+    next,
+    hint: moreLines(shown.length, next, context),
+  };
+  return structured(value, await linksTo(context, answer.size, 'application/x-ndjson'));
+}
+
+/** Says what follows the lines that are shown, and how to read it. */
+function moreLines(
+  shown: number,
+  next: number | null,
+  { budgetTokens, tool, resource }: ResultContext,
+): string {
+  const state =
+    shown > 0
+      ? 'There are more results.'
+      : `The next result is larger than ${budgetTokens} tokens, so this is its outline.`;
+  const paged = tool.narrowing.includes('cursor')
+    ? 'Only results without table have a cursor'
+    : 'Request fewer items';
+  const onward = next === null ? paged : `Continue with cursor=${next}`;
+  return `${state} ${onward}${resource ? `, or read ${resource} in slices` : ''}.`;
+}
+
+function* parsed(lines: readonly string[]): Generator<unknown> {
+  for (const line of lines) yield parseJson(line);
+}
+
+/** Returns the index of the item of a line, which is the cursor of the next one; null for the row of a table. */
+function indexIn(line: string): number | null {
+  const [, index] = /^\{"index":(\d+),"params":/.exec(line) ?? [];
+  return index === undefined ? null : Number(index);
 }
 
 function fits({ content: [first] }: ToolResult, { budgetTokens }: ResultContext): boolean {
@@ -151,25 +204,32 @@ async function largeResult(
   if (outline !== null)
     return outlined(outlineWithin(parseJson(outline), context.budgetTokens), size, context);
   const preview = beginning.subarray(0, PREVIEW_BYTES).toString('utf8');
-  return outlined({ beginning: preview }, size, context);
+  return outlined({ beginning: preview }, size, context, '');
 }
 
-/** Returns the outline of an answer beyond the budget, with the next step and its price, and the link to the complete answer. */
-async function outlined(outline: unknown, bytes: number | null, context: ResultContext): Promise<ToolResult> {
+/**
+ * Returns the outline of an answer beyond the budget, with the next step and its price, and the link to the complete answer.
+ * @param path the part to read next.
+ */
+async function outlined(
+  outline: unknown,
+  bytes: number | null,
+  context: ResultContext,
+  path = largestIn(outline),
+): Promise<ToolResult> {
   const { tool, resource, budgetTokens, call } = context;
-  const jobId = /^souk:\/\/jobs\/([^/]+)/.exec(resource ?? '')?.[1];
-  const hasParts = jobId !== undefined && (bytes === null || bytes <= DIVISIBLE_BYTES);
+  const partsFrom = bytes === null || bytes <= DIVISIBLE_BYTES ? context.partsFrom : null;
   const less =
     tool.narrowing.length > 0 ? `request less with ${tool.narrowing.join(', ')}` : 'request fewer items';
   const cost = tool.price === '0' ? 'free' : `a new call, units: ${tool.price}`;
-  const parts = hasParts ? 'nextStep returns parts by path, offset and fields, free of charge. Or ' : '';
+  const parts = partsFrom ? 'nextStep returns parts by path, offset and fields, free of charge. Or ' : '';
   const slices = resource ? `, or read ${resource} in slices` : '';
   const value = {
     outline,
     size: { bytes, tokens: bytes === null ? null : Math.ceil(bytes / BYTES_PER_TOKEN) },
     hint: `The answer is larger than ${budgetTokens} tokens, so this is an outline. ${parts}${less} (${cost})${slices}.`,
-    nextStep: hasParts
-      ? { tool: 'jobs_get_result', arguments: { id: jobId, path: largestIn(outline) }, units: 0 }
+    nextStep: partsFrom
+      ? { tool: partsFrom.tool, arguments: { id: partsFrom.id, path }, units: 0 }
       : { tool: tool.name, change: tool.narrowing, units: tool.price },
     ...(resource ? { resource } : {}),
     _call: call,
@@ -202,6 +262,19 @@ async function pictureResult(
   if (isWhole) return structured(facts, [{ type: 'image', data: bytes.toString('base64'), mimeType }]);
   const hint = 'The picture is too large to show: request a smaller one, or follow the link.';
   return structured({ ...facts, hint }, await linksTo(context, answer.size, mimeType));
+}
+
+async function fileResult(
+  { body, size }: GatewayAnswer,
+  mimeType: string,
+  context: ResultContext,
+): Promise<ToolResult> {
+  body.destroy();
+  const hint = 'The result is a file, which tools do not show: follow the link.';
+  return structured(
+    { size: { bytes: size }, hint, _call: context.call },
+    await linksTo(context, size, mimeType),
+  );
 }
 
 /** How much of an error is shown: a call may have hundreds of faults. */

@@ -141,27 +141,59 @@ function answerWith(
 
 /** Calls a tool with progress, on a gateway that has these answers. */
 function callWith(
-  { clock }: Souk,
+  { clock, database }: Souk,
   answers: GatewayAnswer[],
   name: string,
   args: Record<string, unknown>,
 ): ReturnType<typeof callTool> {
   const tool = TOOLS.get(name);
   if (!tool) throw new Error(`there is no tool ${name}`);
-  const deps = { clock, completions: { closed: false }, send: async () => answers.shift() };
+  const deps = {
+    clock,
+    database,
+    completions: { closed: false },
+    budgetTokens: 6_000,
+    send: async () => answers.shift(),
+  };
   return callTool(deps as unknown as ToolCallDeps, { key: 'any', accountId: 1 }, tool, args, {
     onProgress: async () => {},
     signal: new AbortController().signal,
   });
 }
 
-test('states the price of a run of a tracker with many values', async ({ souk }) => {
-  const tracker = answerWith(200, {
-    units: 300,
-    current: Array(3_000).fill({ title: 'A long title of a product' }),
+describe('a tracker with many values', () => {
+  const id = '01970000-0000-7000-8000-000000000000';
+  const current = Array.from({ length: 1_000 }, (_, i) => ({
+    asin: `B${i}`,
+    title: 'A long title of a product',
+    value: i,
+    distance: -i,
+    isMet: false,
+  }));
+  const call = async (souk: Souk, tool: string, args: Record<string, unknown>) => {
+    const tracker = answerWith(200, { units: 300, current }, { 'content-type': 'application/json' });
+    return (await callWith(souk, [tracker], tool, { id, ...args })).structuredContent as Record<
+      string,
+      unknown
+    >;
+  };
+
+  test('has a price of its run', async ({ souk }) => {
+    expect(await call(souk, 'trackers_run', { dryRun: true })).toMatchObject({ dryRun: true, units: 300 });
   });
-  const { structuredContent } = await callWith(souk, [tracker], 'trackers_run', { id: 'a', dryRun: true });
-  expect(structuredContent).toMatchObject({ dryRun: true, units: 300 });
+
+  test('is read in parts', async ({ souk }) => {
+    const step = (path: string) => ({ tool: 'trackers_get', arguments: { id, path }, units: 0 });
+    expect(await call(souk, 'trackers_get', {})).toMatchObject({ nextStep: step('') });
+    const whole = await call(souk, 'trackers_get', { path: '' });
+    expect(whole).toMatchObject({ outline: { units: 300, current: expect.any(Array) } });
+    const part = await call(souk, 'trackers_get', {
+      path: 'current',
+      offset: 900,
+      fields: ['asin', 'value'],
+    });
+    expect(part).toMatchObject({ total: 1_000, offset: 900, next: null, items: { rows: { length: 100 } } });
+  });
 });
 
 test.for([

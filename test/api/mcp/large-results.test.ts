@@ -7,7 +7,8 @@ import { expect } from 'vitest';
 import { listResources } from '../../../src/api/mcp/resources.ts';
 import { redisKeys } from '../../../src/platform/redis-keys.ts';
 import { POLL_LIFETIME_MS } from '../../../src/results/cache.ts';
-import { hasDeals, knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { everyProductWith, hasDeals, knowsEveryProduct, newAsin } from '../../support/answers.ts';
+import { batchOnce, isFinished, startBatch } from '../../support/batches.ts';
 import { type Agent, connectAgent } from '../../support/mcp-client.ts';
 import { test } from '../../support/shared-souk-test.ts';
 import type { Souk } from '../../support/souk.ts';
@@ -104,6 +105,12 @@ test('a table that a job has written is a resource of its own type', async ({ so
   const { resources } = await agent.client.listResources();
   const types = new Map(resources.map(({ uri, mimeType }) => [uri, mimeType]));
   expect([types.get(uriOf(csv)), types.get(uriOf(xlsx))]).toEqual(['text/csv', workbook?.mimeType]);
+  const result = await agent.call('jobs_get_result', { id: xlsx.headers['x-job-id'] });
+  expect(result.data).toMatchObject({
+    size: { bytes: xlsx.body.length },
+    hint: expect.stringContaining('file'),
+  });
+  expect(result.content[1]).toMatchObject({ type: 'resource_link', uri: uriOf(xlsx) });
 });
 
 test('returns parts of a large answer by path, offset and fields', async ({ souk }) => {
@@ -168,6 +175,45 @@ test('returns parts of an answer that is too large to be parsed in one step', as
   expect((await part({ path: 'products.3' })).data.error.message).toContain(
     'products has no 3; it has 3 entries',
   );
+});
+
+test('returns the results of a batch page by page, and outlines of those beyond the budget', async ({
+  souk,
+}) => {
+  const lengths = [...Array<number>(30).fill(600), 60_000, 3_000_000, 600];
+  const asins = lengths.map(() => newAsin());
+  const lengthOf = (asin: string) => lengths[asins.indexOf(asin)] ?? 0;
+  souk.upstream.on(
+    'product',
+    everyProductWith((asin) => ({ description: randomBytes(lengthOf(asin) / 2).toString('hex') })),
+  );
+  const http = await souk.client();
+  // Each item is a call of its own.
+  const items = asins.map((asin, i) => ({ domain: 1, asins: [asin], detailLevel: 'full', history: i % 2 }));
+  const batch = await startBatch(http, { operation: 'market.product', items });
+  await batchOnce(souk, http, batch, isFinished, 100);
+  const agent = await connectAgent(http, { toolsets: 'all' });
+  const indexes: number[] = [];
+  const outlined: number[] = [];
+  let pages = 0;
+  for (let cursor: number | null = null; pages === 0 || cursor !== null; pages += 1) {
+    const { data, isError } = await agent.call('batches_get_results', { id: batch.batchId, cursor });
+    expect([isError, data.finished, tokensOf(data) <= 6_000]).toEqual([false, true, true]);
+    const { columns, rows } = data.results;
+    indexes.push(
+      ...(rows?.map((row: unknown[]) => row[columns.indexOf('index')]) ??
+        data.results.map(({ index }: { index: number }) => index)),
+    );
+    if (data.outline) outlined.push(data.next);
+    cursor = data.next;
+    if (cursor !== null) expect(data.hint).toContain(`Continue with cursor=${cursor}`);
+  }
+  expect(indexes).toEqual(lengths.flatMap((length, i) => (length === 600 ? [i] : [])));
+  expect(outlined).toEqual([30, 31]);
+  expect(pages).toBeLessThan(12);
+  const { data } = await agent.call('batches_get_results', { id: batch.batchId, table: 'products' });
+  expect(data).toMatchObject({ next: null, finished: true });
+  souk.upstream.on('product', knowsEveryProduct);
 });
 
 test('returns the same outline for cached answers and results of jobs', async ({ souk, redis }) => {

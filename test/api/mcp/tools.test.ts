@@ -48,6 +48,11 @@ test('every operation and every endpoint of jobs, batches, schedules, trackers a
   expect(new Set(named).size).toBe(named.length);
 });
 
+test('no tool has the form of a file', () => {
+  const named = ALL.filter(({ listed }) => Object.hasOwn(listed.inputSchema.properties ?? {}, 'format'));
+  expect(named.map(({ listed }) => listed.name)).toEqual([]);
+});
+
 test('every tool of the specification exists', () => {
   expect(SPECIFIED.filter((name) => !TOOLS.has(name))).toEqual([]);
 });
