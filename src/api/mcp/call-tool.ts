@@ -1,6 +1,6 @@
 import { checkMaxUnits } from '../../billing/admission.ts';
 import { findCall, notePolled } from '../../billing/calls.ts';
-import { inputOn, type QueuedOperation } from '../../operations/define.ts';
+import { inputOn, jsonAnswerOf, type QueuedOperation } from '../../operations/define.ts';
 import { queuedOperation } from '../../operations/index.ts';
 import type { Database } from '../../platform/db/pool.ts';
 import { SoukError } from '../../platform/errors.ts';
@@ -157,7 +157,7 @@ async function called(
       partsFrom: tool.hasParts ? { tool: tool.listed.name, id: String(args.id) } : partsOfJob,
       part,
       input: tool.operation ? (answered?.input ?? null) : null,
-      form: isInForm ? { series, toolData: answered && toolDataOf(answered) } : null,
+      form: isInForm ? { series, ...formOf(answered) } : null,
     }),
   );
 }
@@ -186,8 +186,14 @@ async function answeredBy(
   return call && stored ? { operation: stored, input: call.input } : null;
 }
 
-function toolDataOf({ operation: { toolData }, input }: Answered): Form['toolData'] {
-  return toolData ? (data) => (data.dryRun ? data : toolData(data, input ?? {})) : null;
+function formOf(answered: Answered | null): Omit<Form, 'series'> {
+  const toolData = answered?.operation.toolData;
+  if (!answered || !toolData) return { toolData: null, recordsPath: null };
+  const { operation, input } = answered;
+  return {
+    toolData: (data) => (data.dryRun ? data : toolData(data, input ?? {})),
+    recordsPath: jsonAnswerOf(operation)?.records?.path ?? null,
+  };
 }
 
 /** Returns a job instead of its result: it has not ended, or the result cannot be fetched now. */

@@ -44,6 +44,19 @@ export function partOf({ path, offset, fields }: Arguments): Part | null {
   return parseAs(partSchema, path === '' ? { ...given, path: undefined } : given);
 }
 
+/** The records of an answer that is not parsed whole. */
+export interface Records {
+  path: string;
+  /** Converts the data of the answer to the form in which they are shown. */
+  toolData(data: Record<string, unknown>): Record<string, unknown>;
+}
+
+type Requested = Part & {
+  series: SeriesLimits | null;
+  /** null: the values are shown as they are. */
+  records: Records | null;
+};
+
 /**
  * Returns a part of an answer that fits a size: entries of a list from an offset, or one value. A value that is still too
  * large is returned as an outline. Other work runs while it reads a large answer.
@@ -52,21 +65,31 @@ export function partOf({ path, offset, fields }: Arguments): Part | null {
  */
 export async function takePart(
   answer: Buffer,
-  { path, offset, fields, series }: Part & { series: SeriesLimits | null },
+  requested: Requested,
   limitTokens: number,
 ): Promise<Record<string, unknown>> {
-  const found = await valueAt(answer, path);
+  const { path, offset, fields, series, records } = requested;
+  const data = await valueAt(answer, { name: '', start: 0, end: answer.length }, ['data']);
+  if (records && path.startsWith(`${records.path}.`)) {
+    const alone = await recordAlone(answer, data, requested, records);
+    if (alone) return takePart(alone, { ...requested, records: null }, limitTokens);
+  }
+  const found = await valueAt(answer, data, namesIn(path));
   const about = path === '' ? {} : { path };
-  const itemAt = async ({ start, end }: Entry): Promise<Item> => {
-    const value =
-      end - start > PARSED_BYTES
-        ? await pickedAt(answer, start, fields)
-        : parseJson(answer.toString('utf8', start, end));
-    if (value === TOO_LARGE) return { outline: await sizesIn(answer, start) };
-    const chosen = picked(value, fields);
+  const isList = kindAt(answer, found.start) === 'list';
+  const convert = records?.path === path ? converter(answer, data, records) : null;
+  const shown = (value: unknown) => {
+    if (!convert || !isObject(value)) return value;
+    // The records of some answers are an object, by their ids.
+    return isList ? convert(value) : mapValues(value, convert);
+  };
+  const itemAt = async (entry: Entry): Promise<Item> => {
+    const value = await parsedAt(answer, entry, fields);
+    if (value === TOO_LARGE) return { outline: await sizesIn(answer, entry.start) };
+    const chosen = picked(shown(value), fields);
     return { value: series ? await compactSeries(chosen, series) : chosen };
   };
-  if (kindAt(answer, found.start) === 'list')
+  if (isList)
     return {
       ...about,
       ...(await pageOf(entriesOf(answer, found.start), itemAt, { path, offset, limitTokens })),
@@ -81,6 +104,52 @@ export async function takePart(
       ...(await pageOf(value, async (one) => ({ value: one }), { path, offset, limitTokens })),
     };
   return { ...about, ...fitting(value, limitTokens) };
+}
+
+/** Returns an answer that has nothing but the record of a part, converted; null if the record is too large to be parsed. */
+async function recordAlone(
+  answer: Buffer,
+  data: Entry,
+  { path, fields }: Part,
+  records: Records,
+): Promise<Buffer | null> {
+  const names = namesIn(path);
+  const place = names.slice(0, namesIn(records.path).length + 1);
+  const [field] = names.slice(place.length);
+  const entry = await valueAt(answer, data, place);
+  const record = await parsedAt(answer, entry, field === undefined ? fields : [field]);
+  if (record === TOO_LARGE) return null;
+  return Buffer.from(stringifyJson({ data: nested(place, converter(answer, data, records)(record)) }));
+}
+
+/** Returns a function that converts a record of an answer. */
+function converter(answer: Buffer, data: Entry, { path, toolData }: Records): (record: unknown) => unknown {
+  const head = headOf(answer, data.start);
+  const names = namesIn(path);
+  return (record) => {
+    const converted: unknown = toolData({ ...head, ...nested(names, [record]) });
+    const list = names.reduce((value, name) => (isObject(value) ? value[name] : null), converted);
+    return Array.isArray(list) ? list[0] : record;
+  };
+}
+
+/** Returns the values of an object before its first list or object. Those of an answer say of which site it is. */
+function headOf(answer: Buffer, at: number): Record<string, unknown> {
+  const head: Record<string, unknown> = {};
+  for (const entry of entriesAt(answer, at)) {
+    // A piece ends within a long value.
+    if (!entry || kindAt(answer, entry.start) !== 'other') break;
+    head[entry.name] = parseJson(answer.toString('utf8', entry.start, entry.end));
+  }
+  return head;
+}
+
+function nested(names: readonly string[], value: unknown): Record<string, unknown> {
+  return names.reduceRight((inner, name) => ({ [name]: inner }), value) as Record<string, unknown>;
+}
+
+function namesIn(path: string): string[] {
+  return path === '' ? [] : path.split('.');
 }
 
 /** A value to show, or the outline of one that is too large to be parsed. */
@@ -170,6 +239,12 @@ function deeper(place: string): string {
 /** Instead of a value that is too large to be parsed. */
 const TOO_LARGE = Symbol('too large');
 
+/** Returns a value; of one that is too large to be parsed, these fields. */
+async function parsedAt(answer: Buffer, { start, end }: Entry, fields: readonly string[]): Promise<unknown> {
+  if (end - start > PARSED_BYTES) return pickedAt(answer, start, fields);
+  return parseJson(answer.toString('utf8', start, end));
+}
+
 /** Returns the object at a position with only these fields. */
 async function pickedAt(answer: Buffer, at: number, fields: readonly string[]): Promise<unknown> {
   const found: Entry[] = [];
@@ -189,10 +264,9 @@ function picked(value: unknown, fields: readonly string[]): unknown {
   );
 }
 
-async function valueAt(answer: Buffer, path: string): Promise<Entry> {
-  const names = path === '' ? [] : path.split('.');
-  let value: Entry = { name: '', start: 0, end: answer.length };
-  for (const [i, name] of ['data', ...names].entries()) {
+async function valueAt(answer: Buffer, from: Entry, names: readonly string[]): Promise<Entry> {
+  let value = from;
+  for (const [i, name] of names.entries()) {
     let found: Entry | null = null;
     const shown: string[] = [];
     let count = 0;
@@ -204,8 +278,8 @@ async function valueAt(answer: Buffer, path: string): Promise<Entry> {
       break;
     }
     if (!found) {
-      const place = names.slice(0, i - 1).join('.') || 'the answer';
-      const problem = `${place} has no ${name}; it has ${namesIn(kindAt(answer, value.start), count, shown)}`;
+      const place = names.slice(0, i).join('.') || 'the answer';
+      const problem = `${place} has no ${name}; it has ${contentsOf(kindAt(answer, value.start), count, shown)}`;
       throw invalidParameters([{ parameter: 'path', problem }]);
     }
     value = found;
@@ -213,9 +287,13 @@ async function valueAt(answer: Buffer, path: string): Promise<Entry> {
   return value;
 }
 
-function namesIn(kind: ValueKind, count: number, names: readonly string[]): string {
+function contentsOf(kind: ValueKind, count: number, names: readonly string[]): string {
   if (kind === 'list') return `${count} entries`;
   return kind === 'object' ? names.join(', ') : 'no fields';
+}
+
+function mapValues(values: Record<string, unknown>, change: (value: unknown) => unknown): typeof values {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -6,7 +6,15 @@ import { errorBody } from '../../results/envelope.ts';
 import { shortened } from '../../results/outline.ts';
 import { type GatewayAnswer, readAtMost } from '../self-client.ts';
 import { compactSeries, type SeriesLimits } from './compact-series.ts';
-import { DIVISIBLE_BYTES, firstWithin, outlineWithin, PARSED_BYTES, type Part, takePart } from './parts.ts';
+import {
+  DIVISIBLE_BYTES,
+  firstWithin,
+  outlineWithin,
+  PARSED_BYTES,
+  type Part,
+  type Records,
+  takePart,
+} from './parts.ts';
 import type { ContentBlock, ToolResult } from './protocol.ts';
 import { isTextType } from './resources.ts';
 import { compactTables } from './tables.ts';
@@ -48,7 +56,9 @@ export interface ResultContext {
 /** The form of data for agents: common units, and few tokens. */
 export interface Form {
   /** Converts the data of an operation to common units. */
-  toolData: ((data: Record<string, unknown>) => Record<string, unknown>) | null;
+  toolData: Records['toolData'] | null;
+  /** The path of its records; null if it has none. */
+  recordsPath: string | null;
   /** The points of histories to return. */
   series: SeriesLimits;
 }
@@ -177,9 +187,10 @@ async function takenPart(answer: GatewayAnswer, part: Part, context: ResultConte
   const { bytes, isWhole } = await readAtMost(answer, DIVISIBLE_BYTES);
   if (!isWhole) return largeResult(answer, bytes, context);
   const { form, budgetTokens, call } = context;
+  const isParsed = bytes.length <= PARSED_BYTES;
   const taken = await takePart(
-    inForm(bytes, form),
-    { ...part, series: form?.series ?? null },
+    isParsed ? inForm(bytes, form) : bytes,
+    { ...part, series: form?.series ?? null, records: isParsed ? null : recordsOf(form) },
     // The result has some fields in addition to the part.
     budgetTokens - ABOUT_PART_TOKENS,
   );
@@ -190,9 +201,15 @@ const ABOUT_PART_TOKENS = 300;
 
 /** Returns an answer whose data are in common units, so that its parts are those of the outline. */
 function inForm(bytes: Buffer, form: Form | null): Buffer {
-  if (!form?.toolData || bytes.length > PARSED_BYTES) return bytes;
+  if (!form?.toolData) return bytes;
   const { data } = parseJson(bytes.toString()) as { data: Record<string, unknown> };
   return Buffer.from(stringifyJson({ data: form.toolData(data) }));
+}
+
+function recordsOf(form: Form | null): Records | null {
+  return form?.toolData && form.recordsPath !== null
+    ? { path: form.recordsPath, toolData: form.toolData }
+    : null;
 }
 
 async function largeResult(
@@ -200,22 +217,35 @@ async function largeResult(
   beginning: Buffer,
   context: ResultContext,
 ): Promise<ToolResult> {
-  const outline = await context.findOutline();
-  if (outline !== null)
-    return outlined(outlineWithin(parseJson(outline), context.budgetTokens), size, context);
+  const stored = await context.findOutline();
+  if (stored !== null) {
+    const outline = outlineWithin(parseJson(stored), context.budgetTokens);
+    const records = recordsOf(context.form);
+    if (!records) return outlined(outline, size, context);
+    // Within a record, the outline can have other fields.
+    const path = largestIn(outline)
+      .split('.')
+      .slice(0, records.path.split('.').length + 1)
+      .join('.');
+    return outlined(outline, size, context, { path, note: RAW });
+  }
   const preview = beginning.subarray(0, PREVIEW_BYTES).toString('utf8');
-  return outlined({ beginning: preview }, size, context, '');
+  return outlined({ beginning: preview }, size, context, { path: '' });
 }
+
+/** What is said of an outline that the worker has stored, if parts are shown in another form. */
+const RAW =
+  'Its values can be raw (cents, stars x 10, index times, -1 without data), those of parts are not. ';
 
 /**
  * Returns the outline of an answer beyond the budget, with the next step and its price, and the link to the complete answer.
- * @param path the part to read next.
+ * @param about the part to read next, and what else to say.
  */
 async function outlined(
   outline: unknown,
   bytes: number | null,
   context: ResultContext,
-  path = largestIn(outline),
+  { path = largestIn(outline), note = '' } = {},
 ): Promise<ToolResult> {
   const { tool, resource, budgetTokens, call } = context;
   const partsFrom = bytes === null || bytes <= DIVISIBLE_BYTES ? context.partsFrom : null;
@@ -227,7 +257,7 @@ async function outlined(
   const value = {
     outline,
     size: { bytes, tokens: bytes === null ? null : Math.ceil(bytes / BYTES_PER_TOKEN) },
-    hint: `The answer is larger than ${budgetTokens} tokens, so this is an outline. ${parts}${less} (${cost})${slices}.`,
+    hint: `The answer is larger than ${budgetTokens} tokens, so this is an outline. ${note}${parts}${less} (${cost})${slices}.`,
     nextStep: partsFrom
       ? { tool: partsFrom.tool, arguments: { id: partsFrom.id, path }, units: 0 }
       : { tool: tool.name, change: tool.narrowing, units: tool.price },

@@ -90,7 +90,7 @@ test('a part at the path of a history is a list of points, and a column stays a 
   const part = (path: string, offset = 0) =>
     takePart(
       Buffer.from(JSON.stringify({ data })),
-      { path, offset, fields: [], series: { to: '2026-01-08', points: 4 } },
+      { path, offset, fields: [], series: { to: '2026-01-08', points: 4 }, records: null },
       1_000,
     );
   expect(await part('products.0.history.new', 1)).toEqual({

@@ -139,6 +139,44 @@ test('returns parts of a large answer by path, offset and fields', async ({ souk
   expect((await part({ offset: -1 })).data.error.code).toBe('VALIDATION_FAILED');
 });
 
+test.for([
+  ['small enough', 2_000, 3],
+  ['too large', 12_000, 4],
+] as const)(
+  'returns parts in common units of an answer that is %s to be parsed',
+  async ([, count, domain], { souk }) => {
+    const text = randomBytes(50).toString('hex');
+    const many = Array.from({ length: count }, (_, i) => ({
+      asin: `B${String(i).padStart(9, '0')}`,
+      dealState: 'AVAILABLE',
+      title: `${text} ${i}`,
+      dealPrice: 1_999,
+      endTime: 7_400_360,
+    }));
+    souk.upstream.on('lightningdeal', hasDeals(many));
+    const agent = await connectAgent(await souk.client(), { toolsets: 'all' });
+    const { data } = await agent.call('market_get_lightning_deals', { domain });
+    souk.upstream.on('lightningdeal', hasDeals(deals));
+    expect(data.size.bytes > 2_097_152).toBe(count > 2_000);
+    expect(data.nextStep.arguments.path).toBe('lightningDeals');
+    const shown = { dealPrice: 19.99, endTime: '2025-01-26T03:20:00Z' };
+    const [outlined] = data.outline.lightningDeals;
+    if (count > 2_000) {
+      expect(outlined).toMatchObject({ dealPrice: 1_999, endTime: 7_400_360 });
+      expect(data.hint).toContain('Its values can be raw');
+    } else expect(outlined).toMatchObject(shown);
+    const part = async (args: object) =>
+      (await agent.call('jobs_get_result', { id: data._call.jobId, ...args })).data;
+    const fields = ['asin', 'dealPrice', 'endTime'];
+    const { items } = await part({ path: 'lightningDeals', fields });
+    expect(items.columns).toEqual(fields);
+    expect(items.rows[1]).toEqual(['B000000001', shown.dealPrice, shown.endTime]);
+    expect((await part({ path: 'lightningDeals.7' })).value).toMatchObject({ asin: 'B000000007', ...shown });
+    expect((await part({ path: 'lightningDeals.7.dealPrice' })).value).toBe(shown.dealPrice);
+    expect((await part({ path: 'lightningDeals.7.dealPrice', decode: false })).value).toBe(1_999);
+  },
+);
+
 test('returns parts of an answer that is too large to be parsed in one step', async ({ souk }) => {
   const text = (length: number) => randomBytes(length / 2).toString('hex');
   souk.upstream.on('product', ({ params }) => ({

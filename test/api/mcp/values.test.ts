@@ -1,6 +1,8 @@
 import { describe, expect } from 'vitest';
+import { takePart } from '../../../src/api/mcp/parts.ts';
 import { rank } from '../../../src/operations/brand-analytics/rank.ts';
-import type { QueuedOperation } from '../../../src/operations/define.ts';
+import { jsonAnswerOf, type QueuedOperation } from '../../../src/operations/define.ts';
+import { OPERATIONS } from '../../../src/operations/index.ts';
 import { bestSellers } from '../../../src/operations/market/best-sellers.ts';
 import { deal as deals } from '../../../src/operations/market/deal.ts';
 import { lightningDeal } from '../../../src/operations/market/lightning-deal.ts';
@@ -8,6 +10,7 @@ import { relatedQueries } from '../../../src/operations/trends/related.ts';
 import { dailyTrends } from '../../../src/operations/trends/trending.ts';
 import { test } from '../../support/demo-souk-test.ts';
 import { connectAgent } from '../../support/mcp-client.ts';
+import { sampleOf, sendSample } from '../../support/operation-samples.ts';
 
 const ASIN = 'B0C3CDEF03';
 
@@ -86,6 +89,38 @@ describe('values', () => {
     ]);
   });
 });
+
+/** The operations whose records tools show in another form. */
+const WITH_RECORDS = OPERATIONS.flatMap((operation) => {
+  // A category alone has its children, one of several has their number. Answers with categories are small.
+  if (operation.kind !== 'queued' || operation.name === 'market.category') return [];
+  const { name, toolData, params } = operation;
+  const { path } = jsonAnswerOf(operation)?.records ?? {};
+  return toolData && path !== undefined ? [{ name, path, params, toolData }] : [];
+});
+
+test.for(WITH_RECORDS)(
+  'records of $name are shown alike whether or not their answer is too large to be parsed',
+  async ({ name, path, params, toolData }, { demoClient }) => {
+    const { data } = (await sendSample(demoClient, name)).json;
+    const input = params.parse(sampleOf(name));
+    const records = { path, toolData: (all: Record<string, unknown>) => toolData(all, input as object) };
+    const partOf = (from: object, at: string, form: typeof records | null) =>
+      takePart(
+        Buffer.from(JSON.stringify({ data: from })),
+        { path: at, offset: 0, fields: [], series: null, records: form },
+        100_000,
+      );
+    const shown = await partOf(records.toolData(data), path, null);
+    // Search trends become a table that is not a list.
+    if (!shown.items) return;
+    const raw = path.split('.').reduce((value, field) => value[field], data);
+    if (Array.isArray(raw)) expect(await partOf(data, path, records)).toEqual(shown);
+    const first = Object.keys(raw)[0];
+    const { value } = await partOf(records.toolData(data), `${path}.0`, null);
+    expect(await partOf(data, `${path}.${first}`, records)).toEqual({ path: `${path}.${first}`, value });
+  },
+);
 
 describe('without the parameters of a call', () => {
   const FACTS = { value: 5, formattedValue: '5', link: null };
