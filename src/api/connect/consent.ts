@@ -79,7 +79,10 @@ export function createConsent(
         await grant.destroy();
         throw error;
       });
-      if (keyId === null) return null;
+      if (keyId === null) {
+        await grant.destroy();
+        return null;
+      }
       const result = { login: { accountId: String(personId), remember: false }, consent: { grantId } };
       const address = await provider().interactionResult(exchange.request, exchange.reply, result);
       return { address, keyId };

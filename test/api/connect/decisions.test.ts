@@ -19,7 +19,7 @@ const test = base
   });
 
 test('a request is decided once, even by several forms at the same time', async ({ souk }) => {
-  const { visitor, accountId } = await signedIn(souk);
+  const { visitor, accountId, personId } = await signedIn(souk);
   const program = await registerProgram(souk.clientOf('').baseUrl);
   const page = await program.begin(visitor);
   const token = fieldIn(page.html, '_csrf');
@@ -33,6 +33,11 @@ test('a request is decided once, even by several forms at the same time', async 
     [accountId],
   );
   expect(rows).toHaveLength(1);
+  const { rows: grants } = await souk.database.query(
+    `select from oauth_records where kind = 'Grant' and payload ->> 'accountId' = $1`,
+    [String(personId)],
+  );
+  expect(grants).toHaveLength(1);
 });
 
 test('a gateway that has not fetched the document of a program shows its request', async ({
