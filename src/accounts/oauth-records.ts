@@ -21,6 +21,9 @@ const CLIENT_KEPT_DAYS = 30;
 
 const SEALED = ['client_secret', 'deviceCode', 'jti'] as const;
 
+/** How many refresh tokens of its connection came before a refresh token. */
+const ROTATIONS = "coalesce((payload ->> 'rotations')::integer, 0)";
+
 /** Fields of a session that name the person. Every request of a client asks again, so that the session of the pages decides. */
 const OF_PERSON = ['accountId', 'loginTs', 'authorizations'];
 
@@ -30,11 +33,24 @@ const OF_PERSON = ['accountId', 'loginTs', 'authorizations'];
  */
 export function openOAuthRecords({ database, clock, secretBox, onReuse }: RecordDeps, kind: string) {
   return {
-    /** @param seconds its lifetime. Default: that of a client that has no connection yet. */
+    /**
+     * @param seconds its lifetime. Default: that of a client that has no connection yet.
+     * @throws what `onReuse` returns for an access token whose refresh token was used meanwhile.
+     */
     async upsert(id: string, payload: Payload, seconds = UNUSED_CLIENT_SECONDS) {
-      const { grantId = null, userCode, uid } = payload as Partial<Record<string, string>>;
-      await database.query(
-        `insert into oauth_records (kind, id, payload, grant_id, user_code, uid, expires_at) values ($1, $2, $3, $4, $5, $6, $7)
+      const { grantId = null, userCode, uid, gty = '' } = payload as Partial<Record<string, string>>;
+      const now = clock.now();
+      const { rowCount } = await database.query(
+        // The earlier refresh tokens of a connection are used up together with the new access token: then a refresh that has failed
+        // can be repeated, and of those at the same time one succeeds.
+        `with used as (
+           update oauth_records set consumed_at = $8
+           where $9 and kind = 'RefreshToken' and grant_id = $4 and consumed_at is null and ${ROTATIONS} < (
+             select max(${ROTATIONS}) from oauth_records where kind = 'RefreshToken' and grant_id = $4)
+           returning id)
+         insert into oauth_records (kind, id, payload, grant_id, user_code, uid, expires_at)
+         select $1, $2::bytea, $3::json, $4, $5::bytea, $6::bytea, $7::timestamptz
+         where not $9 or exists (select from used)
          on conflict (kind, id) do update set payload = excluded.payload, grant_id = excluded.grant_id,
            user_code = excluded.user_code, uid = excluded.uid, expires_at = excluded.expires_at`,
         [
@@ -44,15 +60,22 @@ export function openOAuthRecords({ database, clock, secretBox, onReuse }: Record
           kind === 'Grant' ? id : grantId,
           userCode === undefined ? null : digestOf(userCode),
           uid === undefined ? null : digestOf(uid),
-          new Date(clock.now() + seconds * 1000),
+          new Date(now + seconds * 1000),
+          new Date(now),
+          kind === 'AccessToken' && /\brefresh_token$/.test(gty),
         ],
       );
+      if (rowCount === 0) throw onReuse();
     },
     find: (id: string) => findBy('id', id, id),
     findByUserCode: (userCode: string) => findBy('user_code', userCode),
     findByUid: (uid: string) => findBy('uid', uid),
-    /** @throws what `onReuse` returns if it was consumed already, so that a code works once even for requests at the same time. */
+    /**
+     * Consumes a code. A refresh token is consumed with the access token that it gives.
+     * @throws what `onReuse` returns if it was consumed already, so that a code works once even for requests at the same time.
+     */
     async consume(id: string) {
+      if (kind === 'RefreshToken') return;
       const { rowCount } = await database.query(
         'update oauth_records set consumed_at = $3 where kind = $1 and id = $2 and consumed_at is null',
         [kind, digestOf(id), new Date(clock.now())],

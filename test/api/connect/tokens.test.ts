@@ -299,6 +299,33 @@ describe('a refresh token', () => {
     expect((await program.refresh(body.refresh_token)).body.error).toBe('invalid_grant');
   });
 
+  test.for(['RefreshToken', 'AccessToken'])(
+    'works again if PostgreSQL has failed to store the new %s',
+    async (kind, { souk }) => {
+      const { program, tokens, quota } = await connected(souk);
+      await souk.database.query(
+        `create function fail() returns trigger language plpgsql as $$ begin raise 'stopping' using errcode = '57P01'; end $$;
+         create trigger fails before insert on oauth_records for each row when (new.kind = '${kind}') execute function fail()`,
+      );
+      const failed = await program.refresh(tokens.refresh_token);
+      await souk.database.query('drop trigger fails on oauth_records; drop function fail()');
+      expect(failed.status).toBe(503);
+      const { status, body } = await program.refresh(tokens.refresh_token);
+      expect([status, (await quota(body.access_token)).status]).toEqual([200, 200]);
+      expect((await program.refresh(tokens.refresh_token)).body.error).toBe('invalid_grant');
+      expect((await quota(body.access_token)).status).toBe(401);
+    },
+  );
+
+  test('gives tokens to one of many requests at the same time', async ({ souk }) => {
+    const { program, tokens } = await connected(souk);
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => program.refresh(tokens.refresh_token)),
+    );
+    expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
+    expect(new Set(answers.map(({ status }) => status))).not.toContain(500);
+  });
+
   test('ends with the key of its connection', async ({ souk }) => {
     const { program, tokens } = await connected(souk, { days: '1' });
     souk.clock.advance(86_400_001);
