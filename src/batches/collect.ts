@@ -16,7 +16,15 @@ import { decompress, gzip } from '../results/compression.ts';
 import { type CollectableCall, endedCalls } from './batch-calls.ts';
 import { runsOf, splitCall } from './bundle.ts';
 import { rowsBefore, storeRows } from './changes.ts';
-import { type CallEnding, endCall, endOf, lockCall, postponeCollection, returnToPending } from './ending.ts';
+import {
+  type CallEnding,
+  changeOne,
+  endCall,
+  endOf,
+  lockCall,
+  postponeCollection,
+  returnToPending,
+} from './ending.ts';
 import { type FeedDeps, feedCall } from './feed.ts';
 import { type CallAnswer, type ItemResult, itemResults, resultLines, storeChanged } from './results.ts';
 import { compareWithConditions, lockTracker } from './trackers/check.ts';
@@ -117,8 +125,8 @@ async function endAnswered(
 
 /** Postpones a call that cannot be collected, so that it does not delay others. After the deadline it fails. */
 async function leaveForLater(deps: FeedDeps, call: CollectableCall): Promise<void> {
-  const { database, clock, onFinished } = deps;
-  await inTransaction(database, async (client) => {
+  const { clock, onFinished } = deps;
+  await changeOne(deps, call.batchId, async (client) => {
     if (!(await lockCall(client, call))) return;
     if (hasTime(call, clock.now())) return postponeCollection(client, call, clock.now() + COLLECT_AGAIN_MS);
     await endCall(client, call, await lost(deps, client, call), clock.now(), onFinished);

@@ -6,6 +6,8 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
 import { type ErrorRecord, SoukError, toRecord } from '../platform/errors.ts';
+import type { Logger } from '../platform/log.ts';
+import { isStoreDown } from '../platform/outage.ts';
 import {
   type BatchState,
   batchView,
@@ -127,15 +129,36 @@ export async function cancelBatch(
   );
 }
 
+interface EndingDeps {
+  database: Database;
+  clock: Clock;
+  log: Logger;
+  onFinished: OnFinished;
+}
+
+/** Changes one of several batches in a transaction. An error that is not about the stores is logged, and the others go on. */
+export async function changeOne(
+  { database, log }: Pick<EndingDeps, 'database' | 'log'>,
+  batchId: string,
+  change: (client: ClientBase) => Promise<unknown>,
+): Promise<void> {
+  await inTransaction(database, change).catch((error: unknown) => {
+    if (isStoreDown(error)) throw error;
+    log.error({ err: error, batchId }, 'failed to change a batch');
+  });
+}
+
 /** Ends the batches whose deadline has passed. */
-export async function expireBatches(database: Database, now: number, onFinished: OnFinished): Promise<void> {
+export async function expireBatches(deps: EndingDeps): Promise<void> {
+  const { database, clock, onFinished } = deps;
+  const now = clock.now();
   const { rows } = await database.query<{ batchId: string; accountId: number }>(
     `select id as "batchId", account_id as "accountId" from batches
      where finished_at is null and state = 'running' and deadline_at <= $1`,
     [new Date(now)],
   );
   for (const batch of rows)
-    await inTransaction(database, (client) => stopBatch(client, batch, 'expired', now, onFinished));
+    await changeOne(deps, batch.batchId, (client) => stopBatch(client, batch, 'expired', now, onFinished));
 }
 
 /** Stops feeding a running batch: its pending calls end immediately. @returns false if it had ended. */
@@ -161,17 +184,15 @@ async function stopBatch(
  * Ends calls that returned to a batch as pending while it was cancelled or expired. Such a batch is not fed, so it
  * would never finish.
  */
-export async function endStrandedCalls(
-  database: Database,
-  now: number,
-  onFinished: OnFinished,
-): Promise<void> {
+export async function endStrandedCalls(deps: EndingDeps): Promise<void> {
+  const { database, clock, onFinished } = deps;
+  const now = clock.now();
   const { rows } = await database.query<{ id: string }>(
     `select b.id from batches b where b.finished_at is null and b.state in ('expired', 'cancelled')
        and exists (select 1 from batch_calls c where c.batch_id = b.id and c.state = 'pending')`,
   );
   for (const { id } of rows) {
-    await inTransaction(database, async (client) => {
+    await changeOne(deps, id, async (client) => {
       const { rows: locked } = await client.query<{ state: keyof typeof UNFED }>(
         `select state from batches where id = $1 and finished_at is null and state in ('expired', 'cancelled') for update`,
         [id],
@@ -312,13 +333,8 @@ export function createBatchNotifier(clock: Clock): OnFinished {
   };
 }
 
-interface CancelFedDeps extends CancelDeps {
-  database: Database;
-  onFinished: OnFinished;
-}
-
 /** Cancels the calls under way of batches that were cancelled. */
-export async function cancelFedCalls(deps: CancelFedDeps): Promise<void> {
+export async function cancelFedCalls(deps: CancelDeps & EndingDeps): Promise<void> {
   for (const fed of await callsToCancel(deps.database)) {
     if (fed.joined) {
       await leaveJoined(deps, fed);
@@ -334,9 +350,10 @@ export async function cancelFedCalls(deps: CancelFedDeps): Promise<void> {
 }
 
 /** Ends a call of the batch that has joined the call of another request. The call of the other request continues. */
-async function leaveJoined({ database, clock, onFinished }: CancelFedDeps, fed: FedCall): Promise<void> {
+async function leaveJoined(deps: EndingDeps, fed: FedCall): Promise<void> {
+  const { clock, onFinished } = deps;
   const error = toRecord(new SoukError('CANCELLED'));
-  await inTransaction(database, async (client) => {
+  await changeOne(deps, fed.batchId, async (client) => {
     if (await lockCall(client, fed))
       await endCall(client, fed, { state: 'cancelled', error }, clock.now(), onFinished);
   });

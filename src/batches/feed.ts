@@ -31,7 +31,7 @@ import {
 } from './batch-calls.ts';
 import { bundleItems, type Item } from './bundle.ts';
 import { insertCalls, type PrepareDeps } from './create-batch.ts';
-import { endCall, lockCall, type OnFinished, postponeCollection } from './ending.ts';
+import { changeOne, endCall, lockCall, type OnFinished, postponeCollection } from './ending.ts';
 import { createFeedingOrder, type FeedingOrder } from './feeding-order.ts';
 
 export interface FeedDeps extends SubmitDeps {
@@ -326,12 +326,9 @@ async function notNow(
 }
 
 /** Fails items that were valid when the batch was created but are not any more, for example because a report was removed. */
-async function refusedForGood(
-  { database, clock, onFinished }: FeedDeps,
-  call: FedCall,
-  error: SoukError,
-): Promise<Outcome> {
-  await inTransaction(database, async (client) => {
+async function refusedForGood(deps: FeedDeps, call: FedCall, error: SoukError): Promise<Outcome> {
+  const { clock, onFinished } = deps;
+  await changeOne(deps, call.batchId, async (client) => {
     if (!(await lockCall(client, call))) return;
     const ending = { state: 'failed', error: toRecord(error) } as const;
     await endCall(client, call, ending, clock.now(), onFinished);

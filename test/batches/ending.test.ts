@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { FREE_BATCHES_KEPT } from '../../src/batches/create-batch.ts';
 import { DAY_MS, WEEK_MS } from '../../src/platform/durations.ts';
 import { holdProducts, knowsEveryProduct } from '../support/answers.ts';
@@ -16,6 +16,7 @@ import {
 } from '../support/batches.ts';
 import type { Client } from '../support/client.ts';
 import type { ScriptedUpstream } from '../support/scripted-upstream.ts';
+import type { Souk } from '../support/souk.ts';
 import { test } from '../support/souk-test.ts';
 import { unitsUsed } from '../support/units.ts';
 
@@ -325,6 +326,82 @@ test('a cancelled batch ends even if a call returns to it meanwhile', async ({ s
   expect(after).toMatchObject({ state: 'cancelled', counts: { cancelled: 2, pending: 0 } });
   expect(upstream.calls).toEqual([]);
 });
+
+/** Leaves a batch whose next step ends it. Its end throws, because its webhook is no address. */
+type Unending = (
+  test: { souk: Souk; client: Client; upstream: ScriptedUpstream },
+  asin: string,
+) => Promise<{ batchId: string }>;
+
+async function waitingBatch({ souk, client }: { souk: Souk; client: Client }, asin: string) {
+  // At midnight UTC the window is closed.
+  souk.clock.advance(DAY_MS - (souk.clock.now() % DAY_MS));
+  return startBatch(client, { ...callsOf([asin]), window: 'off_peak' });
+}
+
+const UNENDING: [name: string, make: Unending][] = [
+  [
+    'expires',
+    async ({ souk, client }, asin) => {
+      const batch = await waitingBatch({ souk, client }, asin);
+      await change(souk, batch, `webhook = 'none', deadline_at = created_at`);
+      return batch;
+    },
+  ],
+  [
+    'was cancelled when a call returned to it',
+    async ({ souk, client }, asin) => {
+      const batch = await waitingBatch({ souk, client }, asin);
+      await change(souk, batch, `webhook = 'none', state = 'cancelled'`);
+      return batch;
+    },
+  ],
+  [
+    'has expired before its last call ends',
+    async ({ souk, client, upstream }, asin) => {
+      const open = holdProducts(upstream);
+      const batch = await startBatch(client, callsOf([asin]));
+      await upstream.received(1);
+      await change(souk, batch, `webhook = 'none', state = 'expired'`);
+      open();
+      return batch;
+    },
+  ],
+  [
+    'leaves the call of another request',
+    async ({ souk, client, upstream }, asin) => {
+      holdProducts(upstream);
+      void client.get(`/api/market/product?domain=1&asins=${asin}`).catch(() => {});
+      await upstream.received(1);
+      const batch = await startBatch(client, { operation, items: [{ domain: 1, asin }] });
+      await batchOnce(souk, client, batch, ({ counts }) => counts.running === 1, 10);
+      await change(souk, batch, `webhook = 'none', state = 'cancelled'`);
+      return batch;
+    },
+  ],
+];
+
+const change = ({ database }: Souk, { batchId }: { batchId: string }, assignments: string) =>
+  database.query(`update batches set ${assignments} where id = $1`, [batchId]);
+
+test.for(UNENDING)(
+  'a batch that %s and cannot be ended does not stop other batches',
+  async ([name, make], { souk, client, upstream }) => {
+    const nth = UNENDING.findIndex(([one]) => one === name);
+    const batch = await make({ souk, client, upstream }, `B0UNEND00${nth}`);
+    souk.logLines.length = 0;
+    await vi.waitFor(() => {
+      souk.clock.advance(1_000);
+      expect(souk.logLines.join('')).toContain('failed to change a batch');
+    });
+    upstream.on('product', knowsEveryProduct);
+    const other = await startBatch(client, callsOf([`B0UNENDX0${nth}`]));
+    expect(await batchOnce(souk, client, other, isFinished)).toMatchObject({ counts: { done: 1 } });
+    expect(await batchNow(client, batch)).toMatchObject({ finishedAt: null });
+    await change(souk, batch, 'webhook = null');
+    await batchOnce(souk, client, batch, isFinished);
+  },
+);
 
 test('a new batch deletes the oldest free ended batches beyond the number that is kept', async ({
   souk,

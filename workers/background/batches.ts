@@ -67,15 +67,15 @@ export async function openBatchWorker(deps: BatchWorkerDeps): Promise<{ close():
 }
 
 function startBatchLoop(deps: FeedDeps): WorkLoop {
-  const { database, clock, log, onFinished } = deps;
+  const { clock, log } = deps;
   const loop = startWorkLoop(clock, 'batch step', LOOK_EVERY_MS, () =>
     step().catch((error: unknown) => log.warn({ err: error }, 'failed to process batches')),
   );
 
   async function step(): Promise<void> {
-    await expireBatches(database, clock.now(), onFinished);
+    await expireBatches(deps);
     await cancelFedCalls(deps);
-    await endStrandedCalls(database, clock.now(), onFinished);
+    await endStrandedCalls(deps);
     await collectCalls(deps);
     // Answers that are there already are collected immediately, which makes room for more.
     if (await feedBatches(deps)) loop.wake();

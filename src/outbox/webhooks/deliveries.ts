@@ -3,6 +3,7 @@ import { isTestAccount } from '../../accounts/authentication.ts';
 import { SCHEMA_NAMES } from '../../operations/answers.ts';
 import type { Database, Queryable } from '../../platform/db/pool.ts';
 import { firstRow } from '../../platform/db/rows.ts';
+import { stringifyJson } from '../../platform/json.ts';
 import { RETRY_DELAYS_MS } from '../../platform/retry-delays.ts';
 import { deleteRows, MESSAGE, type Message } from '../log.ts';
 import { enqueueMessages } from '../queue.ts';
@@ -43,7 +44,7 @@ export function enqueueAll(
   const messages = events.map(({ id, accountId, url, type: kind, at, data }) => {
     const timestamp = new Date(at ?? now).toISOString();
     const livemode = !isTestAccount(accountId);
-    const payload = JSON.stringify({ type: kind, timestamp, livemode, data });
+    const payload = stringifyJson({ type: kind, timestamp, livemode, data });
     const { host } = new URL(url);
     return { id, channel: 'webhook' as const, accountId, kind, recipient: url, host, payload };
   });

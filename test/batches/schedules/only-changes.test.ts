@@ -4,9 +4,16 @@ import { newAsin } from '../../support/answers.ts';
 import { resultsOf } from '../../support/batches.ts';
 import type { Client } from '../../support/client.ts';
 import { PAGES, signedIn } from '../../support/customer.ts';
-import { createSchedule, patchSchedule, productsHourly, runThrough } from '../../support/schedules.ts';
+import {
+  comesAbout,
+  createSchedule,
+  patchSchedule,
+  productsHourly,
+  runThrough,
+} from '../../support/schedules.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
+import { webhookCustomer } from '../../support/webhooks.ts';
 
 test.override('soukOptions', { pages: PAGES });
 /** The titles that upstream has, by ASIN. It does not know other products. */
@@ -40,15 +47,17 @@ const WHILE_RETRIED_MS = 10_000;
 
 const paused = { paused: true, onlyChanges: true };
 
-/** A run two hours later, when no answer is in the cache. @returns the counts, the delivered ASINs and the charge. */
+/** A run two hours later, when no answer is in the cache. @returns the batch, its counts, the delivered ASINs and the charge. */
 async function runLater(souk: Souk, client: Client, schedule: { scheduleId: string }) {
   souk.clock.advance(2 * HOUR_MS);
   const batch = await runThrough(souk, client, schedule, isDown ? WHILE_RETRIED_MS : undefined);
   const lines = await resultsOf(client, batch);
   const delivered = lines.map(({ code, data, params }) =>
-    code === '0000' ? (data.products[0]?.asin ?? 'absent') : `${(params as { asins: string }).asins} ${code}`,
+    code === '0000'
+      ? (data.products?.[0]?.asin ?? 'absent')
+      : `${(params as { asins: string }).asins} ${code}`,
   );
-  return { counts: batch.counts, delivered, charged: batch.units.charged };
+  return { batchId: batch.batchId, counts: batch.counts, delivered, charged: batch.units.charged };
 }
 
 test('the first run delivers all items, later ones changes; all are charged', async ({ souk, client }) => {
@@ -106,6 +115,28 @@ test('returns the values before and after of what has changed, in every format',
   expect((await changesOf('csv')).text).toBe('index,key,column,before,after\n');
   for (const format of ['xlsx', 'parquet'])
     expect((await changesOf(format)).body.length).toBeGreaterThan(100);
+});
+
+test('the webhook and the changes of a run have category ids beyond 2^53 with all digits', async ({
+  souk,
+  upstream,
+  receiver,
+}) => {
+  const { client } = await webhookCustomer(souk);
+  const blank = '9223372036854775807';
+  let rootCat = '1055398';
+  upstream.on('deal', () => ({
+    raw: `{"deals":{"dr":[{"asin":"B0DEALBIG1","title":"Lamp","rootCat":${rootCat}}]}}`,
+  }));
+  const batch = { operation: 'market.deal', items: [{ domainId: 1 }], webhook: `${receiver.url}/hook` };
+  const schedule = await createSchedule(client, productsHourly([], { ...paused, batch }));
+  await runLater(souk, client, schedule);
+  rootCat = blank;
+  const { batchId } = await runLater(souk, client, schedule);
+  const change = `{"index":0,"key":"B0DEALBIG1","column":"rootCat","before":1055398,"after":${blank}}`;
+  expect((await client.get(`/api/batches/${batchId}/changes`)).text).toBe(`${change}\n`);
+  await comesAbout(souk, async () => receiver.received.some(({ body }) => body.includes(batchId)));
+  expect(receiver.received.at(-1)?.body).toContain(`"changes":[${change}]`);
 });
 
 test('the page of a run without changes says that nothing has changed', async ({ souk }) => {
