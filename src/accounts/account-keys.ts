@@ -296,8 +296,8 @@ interface Standing {
   scopes: KeyScopes;
 }
 
-/** @returns null if the key is not known. */
-async function standingOf(database: Queryable, keyId: number | null, now: number) {
+/** Returns what a key may still do. @returns null if the key is not known. */
+export async function standingOf(database: Queryable, keyId: number | null, now: number) {
   if (keyId === null) return null;
   return firstRow<Standing>(
     database,

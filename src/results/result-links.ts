@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { v7 as uuid } from 'uuid';
+import { standingOf } from '../accounts/account-keys.ts';
 import { hashKey } from '../accounts/authentication.ts';
 import type { ResultMail } from '../outbox/mail/mail-sender.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
@@ -121,8 +122,9 @@ async function countLinks(client: ClientBase, accountId: number, at: Date): Prom
 
 /**
  * Creates the link of a mail to the results of a batch, in place of that of an earlier attempt to send it. It has the id of the mail.
- * It ends with the results, with the key of the batch and with the membership of the person.
- * @returns its path, '' if the account has too many links, null if the results or their key have ended.
+ * It ends with the results, with the key of the batch and with the membership of the person. Schedules of a key without limits go on
+ * after its end, and so do the links of their mails.
+ * @returns its path, '' if the account has too many links or the key had limits and has ended, null if the results have ended.
  */
 export function createMailedLink(
   database: Database,
@@ -134,17 +136,35 @@ export function createMailedLink(
   const token = randomBytes(32).toString('base64url');
   return inTransaction(database, async (client) => {
     if ((await countLinks(client, accountId, at)) >= MOST_BEFORE_MAIL) return '';
-    const { rowCount } = await client.query(
+    const batch = await firstRow<{ keyId: number | null }>(
+      client,
+      'select key_id as "keyId" from batches where id = $1 and account_id = $2 and finished_at is not null',
+      [batchId, accountId],
+    );
+    if (!batch || Date.parse(until) <= now) return null;
+    const key = await standingOf(client, batch.keyId, now);
+    if (key?.isOver && key.isLimited) return '';
+    const keyId = key && !key.isOver ? batch.keyId : null;
+    await client.query(
       `insert into result_links (id, account_id, token_hash, key_id, person_id, target, target_id, operation, format, name,
          created_at, expires_at)
-       select $1, b.account_id, $2, b.key_id, $3, 'batch', b.id, $4, $5, $6, $7::timestamptz, $8::timestamptz
-       from batches b left join api_keys k on k.id = b.key_id
-       where b.id = $9 and b.account_id = $10 and b.finished_at is not null and $8::timestamptz > $7::timestamptz
-         and (b.key_id is null or k.revoked_at is null and coalesce(k.expires_at > $7::timestamptz, k.id is not null))
-       on conflict (id) do update set token_hash = excluded.token_hash`,
-      [mailId, hashKey(token), personId, operation, format, name, at, new Date(until), batchId, accountId],
+       values ($1, $2, $3, $4, $5, 'batch', $6, $7, $8, $9, $10, $11)
+       on conflict (id) do update set token_hash = excluded.token_hash, key_id = excluded.key_id`,
+      [
+        mailId,
+        accountId,
+        hashKey(token),
+        keyId,
+        personId,
+        batchId,
+        operation,
+        format,
+        name,
+        at,
+        new Date(until),
+      ],
     );
-    return rowCount === 1 ? linkPath(token, name) : null;
+    return linkPath(token, name);
   });
 }
 

@@ -28,7 +28,7 @@ interface MailSenderDeps {
 
 /**
  * Creates the link of a mail to results. An attempt replaces the link of the one before.
- * @returns its path, '' if the account has too many links, null if there are no results any more or their key has ended.
+ * @returns its path, '' if the account has too many links or the key of the results has ended, null if there are no results any more.
  */
 type CreateResultLink = (mail: ResultMail, now: number) => Promise<string | null>;
 

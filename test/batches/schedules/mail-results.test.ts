@@ -2,7 +2,7 @@ import type { Email } from 'postal-mime';
 import { describe, expect } from 'vitest';
 import { createTestKey } from '../../../src/billing/test-wallet.ts';
 import { setTopicsOff } from '../../../src/outbox/mail/choices.ts';
-import { newAsin } from '../../support/answers.ts';
+import { holdProducts, newAsin } from '../../support/answers.ts';
 import type { Client } from '../../support/client.ts';
 import { ownerOf } from '../../support/customer.ts';
 import type { MailServer } from '../../support/mail-server.ts';
@@ -181,8 +181,33 @@ describe('a run of a schedule with mailResults', () => {
     expect(await statesOf(souk, accountId)).toEqual(['sent']);
     const [mail] = resultMails(mailServer);
     expect(pathIn(mail)).toBe('');
-    expect(mail?.text).toContain('The account has the most links that are allowed');
+    expect(mail?.text).toContain('the account has the most links that are allowed');
   });
+
+  test.for([
+    ['has a link that works after its key was reset', 'expires_at = $2, rotated_at = $2', 200],
+    ['has a link that works after its key without limits was revoked', 'revoked_at = $2', 200],
+    ['has no link after its key with a cap was revoked', 'revoked_at = $2, cap_day = 100', null],
+  ] as const)(
+    '%s',
+    async ([, end, status], { souk, account: { accountId }, client, runs: _, upstream, mailServer }) => {
+      const release = holdProducts(upstream);
+      const schedule = await createSchedule(
+        client,
+        productsHourly([newAsin()], { paused: true, mailResults: true }),
+      );
+      await client.post(`/api/schedules/${schedule.scheduleId}/run`, {});
+      await upstream.received(1);
+      const now = new Date(souk.clock.now());
+      await souk.database.query(`update api_keys set ${end} where account_id = $1`, [accountId, now]);
+      release();
+      await comesAbout(souk, async () => resultMails(mailServer).length > 0);
+      const [mail] = resultMails(mailServer);
+      const path = pathIn(mail);
+      expect(path === '' ? null : (await download(souk, path)).status).toBe(status);
+      expect(mail?.text?.includes('or the API key of the run has ended')).toBe(status === null);
+    },
+  );
 
   test('of a test key goes to the members of the live account, with a link to the test data', async ({
     souk,

@@ -220,7 +220,7 @@ export const NOTICE_MAILS = {
         { rows: countRows(counts) },
         ...(linkPath === ''
           ? [
-              'The account has the most links that are allowed, so this mail has no link to the results. Open the run to download them.',
+              'This mail has no link to the results, because the account has the most links that are allowed, or the API key of the run has ended. Open the run to download them.',
             ]
           : [
               { link: 'The results', path: linkPath },
