@@ -302,15 +302,22 @@ async function endPending(
 /**
  * Finishes a batch if all of its calls have ended. The caller has changed the batch's row and so holds its lock: if the
  * last two calls end at the same time, the second transaction sees that both have ended. `min(pool)` reads the first entry of
- * the index for a state, and no call that has ended.
+ * the index for a state, and no call that has ended. The run of a schedule keeps the outcome longer than the batch is kept.
  */
 async function finishIfDone(client: ClientBase, batchId: string, now: number, onFinished: OnFinished) {
   const { rowCount } = await client.query(
-    `update batches set finished_at = $2, state = case when state = 'running' then 'done' else state end,
-       waiting_reason = null, waiting_until = null
-     where id = $1 and finished_at is null
-       and (select min(pool) from batch_calls where batch_id = $1 and state = 'pending') is null
-       and (select min(pool) from batch_calls where batch_id = $1 and state = 'fed') is null`,
+    `with finished as (
+       update batches set finished_at = $2, state = case when state = 'running' then 'done' else state end,
+         waiting_reason = null, waiting_until = null
+       where id = $1 and finished_at is null
+         and (select min(pool) from batch_calls where batch_id = $1 and state = 'pending') is null
+         and (select min(pool) from batch_calls where batch_id = $1 and state = 'fed') is null
+       returning id, schedule_id, done_items > 0 or failed_items = 0 as succeeded
+     ), noted as (
+       update schedule_runs r set succeeded = f.succeeded from finished f
+       where r.schedule_id = f.schedule_id and r.batch_id = f.id
+     )
+     select from finished`,
     [batchId, new Date(now)],
   );
   if (rowCount === 1) await onFinished(client, batchId);

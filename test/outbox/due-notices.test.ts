@@ -237,8 +237,8 @@ describe('a schedule', () => {
         [batchId, accountId, at, done, scheduleId],
       );
     await database.query(
-      `insert into schedule_runs (id, schedule_id, due_at, started_at, trigger, state, reason, batch_id)
-       values ($1, $2, $3, $3, 'tick', $4, $5, $6)`,
+      `insert into schedule_runs (id, schedule_id, due_at, started_at, trigger, state, reason, batch_id, succeeded)
+       values ($1, $2, $3, $3, 'tick', $4, $5, $6, $7)`,
       [
         uuid(),
         scheduleId,
@@ -246,6 +246,7 @@ describe('a schedule', () => {
         batchId === null ? 'failed' : 'started',
         batchId === null ? 'items[0].asin: is wrong' : null,
         batchId,
+        done === null ? null : done > 0,
       ],
     );
   }
@@ -267,6 +268,17 @@ describe('a schedule', () => {
     expect(await add(null, null)).toEqual([]);
     expect(await add(1, null, null)).toEqual([]);
     expect(await add(null)).toEqual(['schedule_failing']);
+  });
+
+  test('is announced after three failed runs whose batches were deleted', async ({
+    database,
+    accountId,
+    dueAt,
+  }) => {
+    const id = await schedule(database, accountId);
+    for (const done of [1, 0, 0, 0]) await run(database, accountId, id, done);
+    await database.query('delete from batches where account_id = $1', [accountId]);
+    expect(await dueAt()).toEqual(['schedule_failing']);
   });
 
   test('is announced for a screen, which has no next time, unless it is paused', async ({

@@ -38,7 +38,10 @@ create table schedule_runs (
   state text not null check (state in ('started', 'skipped', 'failed')),
   -- Why the run was skipped or failed.
   reason text,
-  batch_id uuid
+  batch_id uuid,
+  -- Whether its batch has ended with a result, or without a failed item. The batch is deleted before the run. null: it has not ended,
+  -- or there is none.
+  succeeded boolean
 );
 
 create index schedule_runs_schedule on schedule_runs (schedule_id, id);

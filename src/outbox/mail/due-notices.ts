@@ -118,21 +118,16 @@ const BAD_IN_SERIES = 3;
 /** The runs of a schedule that are examined. */
 const RUNS_EXAMINED = 50;
 
-/**
- * Whether a run has ended well. null: it has not ended, or was left out because the run before had not ended. A batch without
- * any result is a failed run.
- */
+/** Whether a run has ended well. null: it has not ended, or was left out because the run before had not ended. */
 const IS_GOOD = `case
-    when r.state = 'skipped' and r.reason = 'The previous run has not finished.' then null
-    when r.state <> 'started' then false
-    when b.id is null then true
-    when b.finished_at is null then null
-    else b.done_items > 0 or b.failed_items = 0
+    when state = 'skipped' and reason = 'The previous run has not finished.' then null
+    when state <> 'started' then false
+    else succeeded
   end`;
 
 const runsOf = (limit: number) => `
-  select r.id::text as id, coalesce(r.reason, 'No item has a result.') as reason, ${IS_GOOD} as good
-  from schedule_runs r left join batches b on b.id = r.batch_id where r.schedule_id = s.id order by r.id desc limit ${limit}`;
+  select id::text as id, coalesce(reason, 'No item has a result.') as reason, ${IS_GOOD} as good
+  from schedule_runs where schedule_id = s.id order by schedule_runs.id desc limit ${limit}`;
 
 /**
  * Schedules whose last three ended runs have failed, once for each series of failures. Schedules whose last run was good take

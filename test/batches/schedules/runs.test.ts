@@ -265,6 +265,36 @@ test('lists runs in pages, newest first, and deletes them after ninety days', as
   await comesAbout(souk, async () => (await runsOf(client, schedule)).length === 0);
 });
 
+test('a run has succeeded if an item has a result, also after a retry of its batch', async ({
+  souk,
+  client,
+  upstream,
+}) => {
+  const schedule = await createSchedule(client, productsHourly([newAsin()], { paused: true, runHours: 1 }));
+  const outcomes = async () => {
+    const { rows } = await souk.database.query<{ succeeded: boolean | null }>(
+      'select succeeded from schedule_runs where schedule_id = $1 order by id',
+      [schedule.scheduleId],
+    );
+    return rows.map(({ succeeded }) => succeeded);
+  };
+  upstream.on('product', () => ({ status: 500, json: {} }));
+  const batch = await runThrough(souk, client, schedule, 10_000);
+  expect(await outcomes()).toEqual([false]);
+  upstream.on('product', knowsEveryProduct);
+  const { json } = await client.post(`/api/batches/${batch.batchId}/retry`, {});
+  expect(json.code).toBe('0000');
+  await ended(souk, client, batch);
+  expect(await outcomes()).toEqual([true]);
+  const asked = upstream.calls.length;
+  const open = holdProducts(upstream);
+  souk.clock.advance(2 * HOUR_MS);
+  await client.post(`/api/schedules/${schedule.scheduleId}/run`, {});
+  await upstream.received(asked + 1);
+  expect(await outcomes()).toEqual([true, null]);
+  open();
+});
+
 test('keeps the newest runs of a schedule', async ({ souk, client }) => {
   const schedule = await createSchedule(client, productsHourly([newAsin()]));
   await souk.database.query(
