@@ -36,7 +36,7 @@ import {
   type Upload,
 } from './read-batch.ts';
 import { BatchFaults } from './upload-text.ts';
-import { answerUpload, type BatchJob, type Reply } from './uploads.ts';
+import { answerUpload, type BatchJob, type Reply, requireWaiting } from './uploads.ts';
 
 export interface PrepareDeps extends Pick<Stores, 'database' | 'redis' | 'keys' | 'log'> {
   offPeak: OffPeakWindow;
@@ -127,7 +127,9 @@ async function create(
     const limits = limitsFor(accountId, accountLimits);
     requireBatchRoom(open, limits);
     await requireStorage({ database: client, redis, keys }, accountId, limits);
-    return insertBatch(client, batch, calls);
+    const inserted = await insertBatch(client, batch, calls);
+    await requireWaiting(redis, keys, uploadId);
+    return inserted;
   });
   await redis.publish(keys.batchesChannel, uploadId);
   const earlier = isNew ? null : await findRepeated(database, accountId, key, requestHash);

@@ -99,6 +99,14 @@ export async function dropUpload(redis: Redis, keys: RedisKeys, uploadId: string
   await redis.del(keys.upload(uploadId));
 }
 
+/** The request of an upload has timed out, and its caller has received 503. */
+class TimedOut extends Error {}
+
+/** Checks that the request of an upload still waits, before a transaction of `answerUpload` commits. @throws TimedOut. */
+export async function requireWaiting(redis: Redis, keys: RedisKeys, uploadId: string): Promise<void> {
+  if ((await redis.exists(keys.upload(uploadId))) === 0) throw new TimedOut();
+}
+
 async function sendReply(redis: Redis, keys: RedisKeys, uploadId: string, reply: Reply): Promise<void> {
   const { body, ...head } = reply;
   await redis.set(keys.reply(uploadId), `${JSON.stringify(head)}\n${body}`, 'PX', LIFETIME_MS);
@@ -161,10 +169,12 @@ export async function answerUpload(
   // The request has timed out, or already has its reply.
   if (body === null) return;
   const reply = await make(body).catch((error: unknown) => {
+    if (error instanceof TimedOut) return null;
     if (error instanceof SoukError) return refusal(error);
     log.error({ err: error, uploadId }, 'upload failed');
     throw error;
   });
+  if (reply === null) return;
   await sendReply(redis, keys, uploadId, reply);
   await dropUpload(redis, keys, uploadId);
 }

@@ -16,7 +16,7 @@ import { workerPauses } from '../pauses.ts';
 import { readItems } from '../read-batch.ts';
 import { dueScreens, takeNewestWeek } from '../trackers/screen-runs.ts';
 import { BatchFaults } from '../upload-text.ts';
-import { answerUpload, type BatchJob } from '../uploads.ts';
+import { answerUpload, type BatchJob, requireWaiting } from '../uploads.ts';
 import { lastRun, nextRuns } from './cron.ts';
 import { findRun, insertRun, isRunning, type Run, runView } from './run.ts';
 import { dueSchedules, lockSchedule, type Schedule, scheduleItems, setKey, setNextDue } from './schedule.ts';
@@ -123,6 +123,7 @@ async function runOnDemand(
     const about = { runId, dueAt: now, trigger: 'manual' } as const;
     const run = await noteRun(deps, client, { ...schedule, keyId }, about, week);
     if (run?.batchId && (await isLimited(client, keyId, now))) await setKey(client, scheduleId, keyId);
+    await requireWaiting(deps.redis, deps.keys, runId);
     return run;
   });
 }

@@ -2,9 +2,11 @@ import type { Redis } from 'ioredis';
 import { expect } from 'vitest';
 import { asinsFrom, finished, resultsOf, startBatch } from '../../support/batches.ts';
 import type { Client } from '../../support/client.ts';
+import { whileLocked } from '../../support/locked-account.ts';
+import { batchQueueOf, createSchedule, productsHourly } from '../../support/schedules.ts';
 import type { Souk } from '../../support/souk.ts';
 import { test } from '../../support/souk-test.ts';
-import { advanceUntil } from '../../support/time.ts';
+import { advanceUntil, endOf } from '../../support/time.ts';
 import { unitsUsed } from '../../support/units.ts';
 import { loseRedis, stopWorkers } from '../../support/workers.ts';
 
@@ -241,6 +243,28 @@ test('refuses an upload with 503 if no worker reads it, and makes no batch', asy
   await finished(client, await startBatch(client, { operation, items: [itemOf('B0NOBODY02')] }));
   expect(await batchesOf(client)).toHaveLength(1);
 });
+
+test.for([
+  ['a batch', () => '/api/batches'],
+  ['a run of a schedule', ({ scheduleId }: { scheduleId: string }) => `/api/schedules/${scheduleId}/run`],
+] as const)(
+  'refuses %s with 503 if a worker takes too long, and makes none later',
+  async ([, pathOf], { souk, account, client }) => {
+    const path = pathOf(await createSchedule(client, productsHourly(['B0TIMEOUT1'], { paused: true })));
+    const body = { operation, items: [itemOf('B0TIMEOUT2')] };
+    const waiting =
+      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    await whileLocked(souk.database, account, async () => {
+      const reply = client.post(path, body);
+      await expect.poll(async () => (await souk.database.query(waiting)).rowCount).toBe(1);
+      expect((await endOf(souk.clock, reply, 5_000)).status).toBe(503);
+    });
+    await expect.poll(async () => (await souk.database.query(waiting)).rowCount).toBe(0);
+    const queue = batchQueueOf(souk);
+    await expect.poll(() => queue.getJobCountByTypes('waiting', 'active')).toBe(0);
+    expect(await batchesOf(client)).toEqual([]);
+  },
+);
 
 test('returns 500 when storing a batch fails', async ({ souk, client }) => {
   await souk.database.query(
