@@ -9,10 +9,11 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-/** A parameter that must be a UUID. @param of the resource that the id names, such as "a schedule". */
+/** A parameter that must be a UUID, which is stored in lower case. @param of the resource that the id names, such as "a schedule". */
 export function uuidParameter(of: string) {
   return z
     .string(problem(`must be the id of ${of}`))
     .regex(UUID, problem(`must be the id of ${of}`))
+    .toLowerCase()
     .meta({ description: `Id of ${of}`, format: 'uuid', maxLength: 36, examples: [EXAMPLE_ID] });
 }

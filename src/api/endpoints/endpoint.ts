@@ -137,7 +137,7 @@ export type DepsOf<Endpoints> = Endpoints extends readonly Endpoint<infer Deps>[
 
 function readId({ unknown, isNumber }: IdParameter, { params }: FastifyRequest): string {
   const { id } = params as { id: string };
-  if (isNumber ? /^[1-9]\d{0,14}$/.test(id) : isUuid(id)) return id;
+  if (isNumber ? /^[1-9]\d{0,14}$/.test(id) : isUuid(id)) return id.toLowerCase();
   throw new SoukError(unknown);
 }
 

@@ -60,6 +60,20 @@ test.for(CASES)('returns what the synchronous call returns: %s', async ([_what, 
   expect(joined).toEqual({ ...first, units: '0', cache: 'HIT' });
 });
 
+test('returns the result for an id in upper case, also by a link, and fetches nothing', async ({
+  client,
+  upstream,
+}) => {
+  const { headers } = await client.get(`/api/market/product?domain=1&asins=${newAsin()}&async=1`);
+  const id = String(headers['x-job-id']);
+  const address = `/api/jobs/${id.toUpperCase()}/result`;
+  const first = await client.get(`${address}?wait=30`);
+  expect([first.status, first.headers['x-job-id']]).toEqual([200, id]);
+  const link = await client.post('/api/links', { target: 'job', id: id.toUpperCase() });
+  expect([link.status, link.json.data.targetId]).toEqual([201, id]);
+  expect(upstream.calls).toHaveLength(1);
+});
+
 test('keeps results and errors when all processes restart', async ({ souk, account, client, upstream }) => {
   const before = [];
   for (const [, newPath] of CASES) before.push(await resultOf(client, newPath()));
