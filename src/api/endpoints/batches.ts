@@ -214,31 +214,26 @@ const getBatchResults = endpoint({
     'Returns the results of a batch so far: as NDJSON (one object per item with `index`, `params`, `code`, and `data` or `msg`), or as a table with `table` or another form.',
   id: batchId,
   occupies: downloadsOf,
-  query: z
-    .object({
-      order: oneOf(RESULT_ORDERS)
-        .default('item')
-        .describe(
-          'item: in the order of the items, up to the first unfinished item; finished: in the order in which items finished',
-        ),
-      format: oneOf(TABLE_FORMAT_NAMES)
-        .optional()
-        .describe('Default: that of the header Accept, or ndjson. All but ndjson need operations with rows'),
-      table: text({ maxLength: 50 })
-        .optional()
-        .meta({
-          description: 'A table of the operation, such as products, history, daily or offers',
-          examples: ['products'],
-        }),
-      cursor: integer({ min: 0 })
-        .nullable()
-        .default(null)
-        .meta({ description: 'Index of the last item that the client has received', examples: [99] }),
-    })
-    .refine(({ format = 'ndjson', table, cursor }) => (format === 'ndjson' && !table) || cursor === null, {
-      path: ['cursor'],
-      message: 'can be used with format=ndjson and without a table only',
-    }),
+  query: z.object({
+    order: oneOf(RESULT_ORDERS)
+      .default('item')
+      .describe(
+        'item: in the order of the items, up to the first unfinished item; finished: in the order in which items finished',
+      ),
+    format: oneOf(TABLE_FORMAT_NAMES)
+      .optional()
+      .describe('Default: that of the header Accept, or ndjson. All but ndjson need operations with rows'),
+    table: text({ maxLength: 50 })
+      .optional()
+      .meta({
+        description: 'A table of the operation, such as products, history, daily or offers',
+        examples: ['products'],
+      }),
+    cursor: integer({ min: 0 })
+      .nullable()
+      .default(null)
+      .meta({ description: 'Index of the last item that the client has received', examples: [99] }),
+  }),
   answers: {
     200: {
       description: 'The results so far',
@@ -251,14 +246,15 @@ const getBatchResults = endpoint({
 
   async handle(deps: BatchFileDeps, { account, id, query, request, reply }) {
     const batch = await ownBatch(deps, account, id);
-    const { cursor } = query;
-    if (cursor !== null && cursor >= batch.items.total) {
-      const problem = `must be the index of an item, 0 to ${batch.items.total - 1}, got ${cursor}`;
-      throw invalidParameters([{ parameter: 'cursor', problem }]);
-    }
+    const form = { ...query, format: query.format ?? formatOf(request)?.format ?? ('ndjson' as const) };
+    const { cursor, format, table } = form;
+    const refused = (problem: string) => invalidParameters([{ parameter: 'cursor', problem }]);
+    if (cursor !== null && (format !== 'ndjson' || table !== undefined))
+      throw refused('can be used with format=ndjson and without a table only');
+    if (cursor !== null && cursor >= batch.items.total)
+      throw refused(`must be the index of an item, 0 to ${batch.items.total - 1}, got ${cursor}`);
     setFacts(reply);
     const { finishedAt } = batch;
-    const form = { ...query, format: query.format ?? formatOf(request)?.format ?? ('ndjson' as const) };
     if (finishedAt !== null && cursor === null)
       return sendFile(request, reply, await batchFile(deps, reply, { ...batch, finishedAt }, form));
     const { contentType, isCompressible, disposition, pieces } = await batchResults(deps, batch, form);

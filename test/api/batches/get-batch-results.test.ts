@@ -234,11 +234,24 @@ test.for([
   ['cursor=-1', 'cursor'],
   ['cursor=x', 'cursor'],
   ['cursor=2', 'cursor'],
-  ['cursor=1&format=csv', 'cursor'],
 ] as const)('refuses ?%s, and names the parameter', async ([query, parameter], { client }) => {
   const batch = await startBatch(client, { ...split(asinsFrom('B0BADQ', 2)), window: 'off_peak' });
   const { status, json } = await client.get(`/api/batches/${batch.batchId}/results?${query}`);
   expect([status, json.metadata?.errors]).toMatchObject([400, [{ parameter }]]);
+});
+
+test('refuses a cursor with a form other than ndjson, also one of the header Accept', async ({ client }) => {
+  const batch = await startBatch(client, split(asinsFrom('B0BADACC', 2)));
+  await finished(client, batch);
+  const get = (query: string, headers = {}) =>
+    client.get(`/api/batches/${batch.batchId}/results?cursor=0${query}`, { headers });
+  for (const reply of [
+    await get('&format=csv'),
+    await get('&table=products'),
+    await get('', { accept: 'text/csv' }),
+  ])
+    expect([reply.status, reply.json.metadata?.errors]).toMatchObject([400, [{ parameter: 'cursor' }]]);
+  expect((await get('&format=ndjson', { accept: 'text/csv' })).status).toBe(200);
 });
 
 test('returns pictures as lines with Base64 text', async ({ souk, client }) => {
