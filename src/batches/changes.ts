@@ -118,7 +118,8 @@ function keyFrom(
       const names = rows.map((row) => row[column]);
       return names.every((name) => typeof name === 'string') && new Set(names).size === rows.length;
     });
-  const isOne = before.length <= 1 && after.length <= 1;
+  // In lists of one row every column has different values. The key of one that goes on is the same in both.
+  const isOne = before.length === 1 && after.length === 1;
   const column = columns.find((name) => isKey(name) && (!isOne || before[0]?.[name] === after[0]?.[name]));
   return column === undefined ? (_row, place) => String(place + 1) : (row) => String(row[column]);
 }

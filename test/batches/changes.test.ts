@@ -23,6 +23,13 @@ test('a row that is new or gone has a change for each value', () => {
   ]);
 });
 
+test('the only row has its key when it appears, changes or disappears', () => {
+  const named = (before: object[], after: object[]) => new Set(between(before, after).map(([key]) => key));
+  expect(named([], [row('A', 1)])).toEqual(new Set(['A']));
+  expect(named([row('A', 1)], [row('A', 2)])).toEqual(new Set(['A']));
+  expect(named([row('A', 1)], [])).toEqual(new Set(['A']));
+});
+
 test('rows without a key are compared by their places', () => {
   expect(between([row('A', 1), row('A', 2)], [row('A', 1), row('A', 5)])).toEqual([['2', 'rank', 2, 5]]);
 });
