@@ -2,6 +2,7 @@ import type { ClientBase } from 'pg';
 import { type CancelDeps, cancelJob } from '../../jobs/control.ts';
 import { findCall } from '../billing/calls.ts';
 import { enqueue } from '../outbox/webhooks/deliveries.ts';
+import { hasWebhookRoom, WEBHOOK_LIMITS } from '../outbox/webhooks/webhook-limits.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
@@ -17,6 +18,7 @@ import {
 } from './batch.ts';
 import { callsToCancel, type FedCall } from './batch-calls.ts';
 import { firstChanges } from './changes.ts';
+import type { WebhookSettings } from './limits.ts';
 import { mailResults } from './schedules/mail-results.ts';
 
 /** How a call of a batch ended. */
@@ -326,14 +328,18 @@ async function finishIfDone(client: ClientBase, batchId: string, now: number, on
 /** The most changes that a webhook has. All of them are at `/api/batches/{id}/changes`. */
 const MOST_SENT = 100;
 
-/** Queues the webhook and the mail about a finished batch, in the transaction that finishes the batch. */
-export function createBatchNotifier(clock: Clock): OnFinished {
+/**
+ * Queues the webhook and the mail about a finished batch, in the transaction that finishes the batch. The webhook of a batch was
+ * checked when the batch was created; that of a run is left out while the account has as many undelivered webhooks as are allowed.
+ */
+export function createBatchNotifier(clock: Clock, { limits = WEBHOOK_LIMITS }: WebhookSettings): OnFinished {
   return async (client, batchId) => {
     const batch = await findBatchById(client, batchId);
     if (!batch) return;
     await mailResults(client, batch, clock.now());
     if (!batch.webhook) return;
-    const { accountId, webhook: url, onlyChanges } = batch;
+    const { accountId, webhook: url, onlyChanges, scheduleId } = batch;
+    if (scheduleId !== null && !(await hasWebhookRoom(client, { accountId, url }, limits))) return;
     const changes = onlyChanges ? { changes: await firstChanges(client, batchId, MOST_SENT) } : {};
     const data = { ...batchView(batch), ...changes };
     await enqueue(client, { accountId, url, type: 'batch.completed', data }, clock.now());

@@ -133,7 +133,7 @@ function apiDepsOf(settings: GatewaySettings, parts: ApiParts, attempts: Attempt
       freeRequests: limits.free,
       links,
       offPeak,
-      onBatchFinished: createBatchNotifier(clock),
+      onBatchFinished: createBatchNotifier(clock, webhooks),
       parsed: createParsedRequests(),
       providers,
       publicUrl: settings.pages?.publicUrl ?? null,

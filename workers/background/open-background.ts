@@ -88,7 +88,7 @@ export async function openBackground(
     // Batches are fed only if there is room, so their calls are never refused because of the queue.
     backlog: { estimateWaitMs: async () => 0 },
     fairness: createFairness(clock.now),
-    onFinished: createBatchNotifier(clock),
+    onFinished: createBatchNotifier(clock, webhooks),
     onCompletionReceived: createCompletionMetrics(registry),
   });
   const secretBox = createSecretBox(secretKeys);

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { newAsin } from '../../support/answers.ts';
+import { createSchedule, productsHourly, runsOf, runThrough } from '../../support/schedules.ts';
 import { test as base } from '../../support/souk-test.ts';
 import { unitsUsed } from '../../support/units.ts';
 import { enqueueEvent, startSending, storedDelivery, webhookCustomer } from '../../support/webhooks.ts';
@@ -69,6 +70,32 @@ test('refuses calls and batches with a webhook at no charge while five deliverie
   const { client: other } = await webhookCustomer(souk);
   expect((await other.get(addressed(call, receiver.url))).status).toBe(200);
   expect((await client.get(call)).status).toBe(200);
+});
+
+test('sends no webhook of a run of a schedule that ends while five deliveries are pending', async ({
+  souk,
+  customer,
+  receiver,
+  upstream: _,
+}) => {
+  const { client, accountId } = customer;
+  receiver.react(() => 503);
+  const { batch } = productsHourly([newAsin()]);
+  const body = productsHourly([], { paused: true, batch: { ...batch, webhook: receiver.url } });
+  const schedule = await createSchedule(client, body);
+  const messages = async () => {
+    const { rows } = await souk.database.query<{ kind: string }>(
+      'select kind from outbox where account_id = $1',
+      [accountId],
+    );
+    return rows.filter(({ kind }) => kind === 'batch.completed').length;
+  };
+  await runThrough(souk, client, schedule);
+  expect(await messages()).toBe(1);
+  for (let i = 0; i < 4; i += 1) await enqueueEvent(souk, accountId, receiver.url);
+  const { batchId } = await runThrough(souk, client, schedule);
+  expect(await messages()).toBe(1);
+  expect(await runsOf(client, schedule)).toMatchObject([{ batchId, state: 'finished' }, {}]);
 });
 
 test('refuses a call, a batch and a replay with a third pending host at no charge, and one with a pending host not', async ({
