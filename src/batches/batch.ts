@@ -102,8 +102,9 @@ const SELECT_BATCHES = `
     ${unixMs('b.finished_at')} as "finishedAt"
   from batches b
   left join lateral (
-    select sum(c.item_count) as items, sum(c.units) filter (where not c.joined) as units
-    from batch_calls c where c.batch_id = b.id and c.state = 'fed'
+    select sum(c.item_count) as items, sum(o.units_reserved) filter (where not c.joined) as units
+    from batch_calls c left join open_calls o on o.account_id = b.account_id and o.id = c.call_id
+    where c.batch_id = b.id and c.state = 'fed'
   ) as f on true`;
 
 /** Returns the name of a file with the results. @param table undefined: the lines or the default table. */

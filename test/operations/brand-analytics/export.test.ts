@@ -3,7 +3,7 @@ import Papa from 'papaparse';
 import { expect } from 'vitest';
 import { EXPORT_TABLE } from '../../../src/operations/brand-analytics/export.ts';
 import { purgeFiles, writeContent } from '../../../src/results/files.ts';
-import { finished, resultsOf, startBatch } from '../../support/batches.ts';
+import { batchOnce, finished, resultsOf, startBatch } from '../../support/batches.ts';
 import type { Client } from '../../support/client.ts';
 import { csvReport, load, type TestTerm } from '../../support/reports.ts';
 import { test } from '../../support/souk-test.ts';
@@ -134,6 +134,21 @@ test('accounts share the content of a week, and each reads its own file only', a
   // The same call within five minutes joins the first one.
   const joined = await exported(client, {});
   expect([joined.headers['x-deduplicated'], joined.file]).toEqual(['true', own.file]);
+});
+
+test('a batch is quoted the highest price, and reserves that of the week', async ({ souk, client }) => {
+  const lock = await souk.database.connect();
+  await lock.query('begin');
+  await lock.query('lock table file_contents in share mode');
+  const batch = await startBatch(client, { operation: 'aba.export', items: [{ country: 'us' }] });
+  try {
+    const { units } = await batchOnce(souk, client, batch, ({ units }) => units.reserved > 0);
+    expect(units).toEqual({ quoted: 5_000, reserved: 3, charged: 0 });
+  } finally {
+    await lock.query('rollback');
+    lock.release();
+  }
+  expect((await finished(client, batch)).units).toEqual({ quoted: 5_000, reserved: 0, charged: 3 });
 });
 
 test('a batch exports several weeks', async ({ client }) => {
