@@ -74,12 +74,14 @@ export interface JobForm {
 
 /**
  * Returns the table of the answer of a job that a client wants; null: the answer as it is stored.
+ * @param whole what `format` must be for an answer of JSON.
  * @throws SoukError VALIDATION_FAILED if the answer has no such form.
  */
 export function jobTable(
   { operation: name, input }: Call,
   { contentType }: Answer['meta'],
   form: JobForm,
+  whole = 'json',
 ): ResultTable | null {
   const { format = form.table === undefined ? undefined : 'json', table } = form;
   const operation = queuedOperation(name);
@@ -103,9 +105,9 @@ export function jobTable(
   if (!operation || input === null)
     throw refused(
       'format',
-      'must be json: a call that the cache answered has no stored parameters. Make it with this format instead',
+      `must be ${whole}: a call that the cache answered has no stored parameters. Make it with this format instead`,
     );
-  const chosen = chooseTable(operation, input, table, true);
+  const chosen = chooseTable(operation, input, table, whole);
   if ('fault' in chosen) throw invalidParameters([chosen.fault]);
   return { of: 'job', operation: name, table: chosen.name, format, input: stringifyJson(input) };
 }
@@ -185,7 +187,7 @@ async function tableOf(
   const found = queuedOperation(operation);
   const input = await sampleInput(database, batchId);
   const parsed = found ? parseStored(found, parseJson(input)) : {};
-  const chosen = chooseTable(found ?? { name: operation }, parsed, table, true);
+  const chosen = chooseTable(found ?? { name: operation }, parsed, table, 'ndjson, without table');
   if ('fault' in chosen) throw invalidParameters([chosen.fault]);
   return { of: 'batch', operation, table: chosen.name, format, input };
 }

@@ -78,7 +78,7 @@ async function jobResult(
   if (!stored) throw new SoukError('RESULT_EXPIRED');
   const { operation } = call;
   const { fileName, contentType } = stored.meta;
-  const table = jobTable(call, stored.meta, form);
+  const table = jobTable(call, stored.meta, form, 'left out, without table');
   if (table) {
     const { name, fileOf } = jobTableFile(deps, call, stored, table);
     const format = `${table.table}.${table.format}`;

@@ -50,5 +50,5 @@ async function hasTable(database: Queryable, { operation: name, batchId }: Batch
   const operation = queuedOperation(name);
   if (!operation) return false;
   const input = parseJson(await sampleInput(database, batchId));
-  return 'name' in chooseTable(operation, parseStored(operation, input), undefined, true);
+  return 'name' in chooseTable(operation, parseStored(operation, input), undefined, 'json');
 }

@@ -34,21 +34,24 @@ export function namedTable(operation: QueuedOperation, input: unknown): ChosenTa
 
 /**
  * Returns the name of the table of an answer, or why there is none.
- * @param wanted a name; default: the operation chooses. @param isMade whether the answer was made without a table.
+ * @param wanted a name; default: the operation chooses. @param madeAs what `format` must be for an answer that was made without a
+ * table, such as json; default: it is not made yet.
  */
 export function chooseTable(
   operation: Pick<QueuedOperation, 'name' | 'tables'>,
   input: unknown,
   wanted?: string,
-  isMade = false,
+  madeAs?: string,
 ): { name: string } | { fault: ParameterFault } {
   const { name: of, tables } = operation;
-  if (!tables) return fault('format', `must be json: the answers of ${of} have no rows`);
+  const whole = madeAs ?? 'json';
+  if (!tables) return fault('format', `must be ${whole}: the answers of ${of} have no rows`);
   const { fields } = formOf(input);
-  if (fields) return fault('format', 'must be json with fields: the columns of a table are constant');
+  if (fields)
+    return fault('format', `must be ${whole}, because of fields: the columns of a table are constant`);
   const names = Object.keys(tables);
   const needsOf = (one: string) =>
-    tables[one]?.needs?.(isMade ? input : { ...(input as object), table: one }) ?? null;
+    tables[one]?.needs?.(madeAs ? input : { ...(input as object), table: one }) ?? null;
   const name = wanted ?? names.find((one) => needsOf(one) === null) ?? names[0] ?? '';
   if (!Object.hasOwn(tables, name))
     return fault(
@@ -66,7 +69,7 @@ export function chooseTable(
 /** Returns the names of the tables of an answer that was made without a table. */
 export function tablesMade(operation: Pick<QueuedOperation, 'name' | 'tables'>, input: unknown): string[] {
   const names = Object.keys(operation.tables ?? {});
-  return names.filter((name) => 'name' in chooseTable(operation, input, name, true));
+  return names.filter((name) => 'name' in chooseTable(operation, input, name, 'json'));
 }
 
 function fault(parameter: string, problem: string): { fault: ParameterFault } {

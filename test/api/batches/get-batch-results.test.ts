@@ -173,7 +173,14 @@ test.for<[string, object, string, string, RegExp]>([
     { operation: 'market.graphimage', items: [{ domain: 1, asin: 'B0HISTORY3' }] },
     'format=xlsx',
     'format',
-    /the answers of market\.graphimage have no rows/,
+    /format: must be ndjson, without table: the answers of market\.graphimage have no rows/,
+  ],
+  [
+    'of answers with fields',
+    { operation, params: { domain: 1, fields: 'title' }, split: { asins: ['B0HISTORY4'] } },
+    'format=csv',
+    'format',
+    /format: must be ndjson, without table, because of fields/,
   ],
 ])('refuses a table %s', async ([_, body, query, parameter, message], { client }) => {
   const batch = await startBatch(client, { ...body, window: 'off_peak' });

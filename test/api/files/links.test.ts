@@ -91,12 +91,18 @@ test('a link opens a table of the result of a job, whole and in parts', async ({
 test.for([
   [{ target: 'job', format: 'csv', table: 'offers' }, 'table', 'offers needs offers'],
   [{ target: 'job', table: 'prices' }, 'table', 'must be products, history, daily or offers'],
+  [
+    { target: 'job', format: 'csv' },
+    'format',
+    'must be left out, without table, because of fields',
+    '&fields=title',
+  ],
   [{ target: 'file', format: 'csv' }, 'format', 'must be left out for a file'],
   [{ target: 'file', table: 'terms' }, 'table', 'must be left out for a file'],
 ] as const)(
   'a link to a form that its result lacks (%j) is refused',
-  async ([form, parameter, problem], { client }) => {
-    const { status, json } = await client.post('/api/links', { id: await jobOf(client), ...form });
+  async ([form, parameter, problem, query], { client }) => {
+    const { status, json } = await client.post('/api/links', { id: await jobOf(client, query), ...form });
     expect([status, json.metadata?.errors]).toEqual([
       400,
       [{ parameter, problem: expect.stringContaining(problem) }],

@@ -64,7 +64,7 @@ export function viewOf<Data>(
 export function tablesOf({ operation, parameters, table: preferred }: View): ChosenTable[] {
   const found = existingOperation(operation);
   const { data: input } = found.params.safeParse(parameters);
-  const isChosen = (wanted?: string) => chooseTable(found, input, wanted, true);
+  const isChosen = (wanted?: string) => chooseTable(found, input, wanted, 'json');
   const names = Object.keys(input === undefined ? {} : (found.tables ?? {}));
   const made = names
     .filter((name) => 'name' in isChosen(name))
