@@ -8,7 +8,7 @@ import { TEST_POOL } from '../operations/pools.ts';
 import { iso, type ServiceClock } from '../platform/clock.ts';
 import type { Database, Queryable } from '../platform/db/pool.ts';
 import { inTransaction } from '../platform/db/transaction.ts';
-import { SoukError } from '../platform/errors.ts';
+import { ERRORS, SoukError } from '../platform/errors.ts';
 import { fingerprint } from '../platform/fingerprint.ts';
 import { stringifyJson } from '../platform/json.ts';
 import type { Stores } from '../platform/stores.ts';
@@ -67,7 +67,7 @@ export async function prepareBatch(deps: PrepareDeps, upload: BatchUpload): Prom
     const { calls, units } = await bundleAll(request.operation, request.items, pause);
     const deadlineAt = await deadlineOf(deps, request.settings);
     checkMaxUnits('The batch can cost up to', units, request.settings.maxUnits);
-    if (upload.dryRun) return dryRunReply(request, calls.length, units);
+    if (upload.dryRun) return dryRunReply(deps, upload, request, { calls: calls.length, units });
     const settings = { ...request.settings, webhook };
     return create(deps, upload, { ...request, settings }, calls, deadlineAt, requestHash);
   });
@@ -89,19 +89,56 @@ async function deadlineOf({ database, offPeak, clock }: PrepareDeps, { deadlineA
   );
 }
 
-function dryRunReply({ operation, items }: BatchRequest, calls: number, units: number): Reply {
-  const data = { dryRun: true, operation: operation.name, items: items.length, calls, units, admitted: true };
+/** Returns the price of a batch, and whether the account has room for it now. */
+async function dryRunReply(
+  deps: PrepareDeps,
+  { accountId }: BatchUpload,
+  { operation, items }: BatchRequest,
+  price: { calls: number; units: number },
+): Promise<Reply> {
+  const refusal = await inTransaction(deps.database, async (client) => {
+    const open = await countOpenBatches(client, accountId);
+    return requireRoom(deps, client, accountId, open).then(
+      () => null,
+      (error: unknown) => {
+        if (error instanceof SoukError) return error;
+        throw error;
+      },
+    );
+  });
+  const data = {
+    dryRun: true,
+    operation: operation.name,
+    items: items.length,
+    ...price,
+    admitted: refusal === null,
+    rejectReason: refusal && ERRORS[refusal.kind].code,
+    rejectMessage: refusal?.message ?? null,
+  };
   return { status: 200, location: null, body: okBody(data) };
 }
 
+/** @param open batches of the account. @throws SoukError LIMIT_REACHED or STORAGE_EXCEEDED. */
+async function requireRoom(
+  { redis, keys, accountLimits = ACCOUNT_LIMITS }: PrepareDeps,
+  client: ClientBase,
+  accountId: number,
+  open: number,
+): Promise<void> {
+  const limits = limitsFor(accountId, accountLimits);
+  requireBatchRoom(open, limits);
+  await requireStorage({ database: client, redis, keys }, accountId, limits);
+}
+
 async function create(
-  { database, redis, keys, clock, accountLimits = ACCOUNT_LIMITS }: PrepareDeps,
+  deps: PrepareDeps,
   { uploadId, accountId, keyId }: BatchUpload,
   { operation, settings }: BatchRequest,
   calls: readonly BundledCall[],
   deadlineAt: number,
   requestHash: Buffer,
 ): Promise<Reply> {
+  const { database, redis, keys, clock } = deps;
   const { name, window, webhook, idempotencyKey } = settings;
   // Without an idempotency key, only the same upload counts as a repetition.
   const key = idempotencyKey ?? `upload ${uploadId}`;
@@ -124,9 +161,7 @@ async function create(
   const isNew = await inTransaction(database, async (client) => {
     const open = await countOpenBatches(client, accountId);
     if ((await findRepeated(client, accountId, key, requestHash)) !== null) return false;
-    const limits = limitsFor(accountId, accountLimits);
-    requireBatchRoom(open, limits);
-    await requireStorage({ database: client, redis, keys }, accountId, limits);
+    await requireRoom(deps, client, accountId, open);
     const inserted = await insertBatch(client, batch, calls);
     await requireWaiting(redis, keys, uploadId);
     return inserted;

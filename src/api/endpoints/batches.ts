@@ -74,7 +74,9 @@ const quote = z
     items: z.int(),
     calls: z.int().describe('Number of calls for the items'),
     units: z.int().describe('Highest price of the batch'),
-    admitted: z.boolean(),
+    admitted: z.boolean().describe('Whether the account has room for the batch now'),
+    rejectReason: z.string().nullable().describe('Error code that the batch would return'),
+    rejectMessage: z.string().nullable(),
   })
   .register(SCHEMA_NAMES, { id: 'BatchQuote' });
 

@@ -114,6 +114,8 @@ interface BatchQuote {
   items: number;
   calls: number;
   units: number;
+  /** Why it would be refused now; null: it would be accepted. */
+  rejectMessage: string | null;
 }
 
 function BatchForm({ form, quote }: { form: FormState; quote: BatchQuote | null }): VNode {
@@ -126,11 +128,12 @@ function BatchForm({ form, quote }: { form: FormState; quote: BatchQuote | null 
       <BatchItemsFields operation={batchOperation(form.values)} form={form} file={<FileField />} />
       <BatchOptions />
       {quote && (
-        <output class="notice good" {...ANSWER}>
+        <output class={`notice ${quote.rejectMessage === null ? 'good' : 'bad'}`} {...ANSWER}>
           <p>
             <strong>At most {counted(quote.units, 'unit')}</strong> for {counted(quote.items, 'item')} in{' '}
             {counted(quote.calls, 'call')}. The batch has not been started.
           </p>
+          {quote.rejectMessage !== null && <p>It would be refused now: {quote.rejectMessage}</p>}
         </output>
       )}
       <div class="buttons">

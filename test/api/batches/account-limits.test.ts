@@ -33,6 +33,19 @@ test('refuses a third unfinished batch of an account, also for concurrent reques
   expect((await openBatch(client)).status).toBe(202);
 });
 
+test('a quote says whether a third unfinished batch would be accepted', async ({ client }) => {
+  const quote = async () => (await client.post('/api/batches/quote', batch)).json.data;
+  await openBatch(client);
+  expect(await quote()).toMatchObject({ admitted: true, rejectReason: null, rejectMessage: null });
+  await openBatch(client);
+  expect(await quote()).toMatchObject({
+    units: 1,
+    admitted: false,
+    rejectReason: 'LIMIT_REACHED',
+    rejectMessage: expect.stringContaining('The account has 2 batches that are not finished'),
+  });
+});
+
 test('accepts a repeated request at the limit, and batches of other accounts', async ({ souk, client }) => {
   const first = await openBatch(client, { idempotencyKey: 'same' });
   expect((await openBatch(client)).status).toBe(202);

@@ -37,6 +37,8 @@ test('refuses polled calls and new batches of an account whose stored jobs reach
   ]);
   expect(refused.json.metadata).toEqual({ limit: 1, stored: expect.any(Number) });
   expect((await client.post('/api/batches', batch('B0STORA'))).json.code).toBe('STORAGE_EXCEEDED');
+  const quote = await client.post('/api/batches/quote', batch('B0STORA'));
+  expect(quote.json.data).toMatchObject({ admitted: false, rejectReason: 'STORAGE_EXCEEDED' });
   expect(await unitsUsed(client)).toBe(used);
 
   expect((await client.get(product())).status).toBe(200);

@@ -381,7 +381,11 @@ class BatchQuote(TypedDict):
     calls: int
     # Highest price of the batch
     units: int
+    # Whether the account has room for the batch now
     admitted: bool
+    # Error code that the batch would return
+    rejectReason: Optional[str]
+    rejectMessage: Optional[str]
 
 
 class BatchesPage(TypedDict):
