@@ -148,13 +148,14 @@ async function called(
   if (answer.status === 202 && tool.follows === 'job') return jobResult(await dataOf(answer), call);
   const answered =
     answer.status === 200 ? await answeredBy(deps, caller, tool, args, request.parameters) : null;
-  const partsOfJob = call.jobId ? { tool: PARTS_TOOL, id: call.jobId } : null;
+  const ofJob = { id: call.jobId, ...(isInForm ? {} : { decode: false }) };
+  const partsOfJob = call.jobId ? { tool: PARTS_TOOL, arguments: ofJob } : null;
   return resultOf(
     answer,
     contextOf(deps, caller, tool, {
       call,
       resource: resourceOf(request.url, call.jobId),
-      partsFrom: tool.hasParts ? { tool: tool.listed.name, id: String(args.id) } : partsOfJob,
+      partsFrom: tool.hasParts ? { tool: tool.listed.name, arguments: args } : partsOfJob,
       part,
       input: tool.operation ? (answered?.input ?? null) : null,
       form: isInForm ? { series, ...formOf(answered) } : null,

@@ -19,7 +19,7 @@ import type { ContentBlock, ToolResult } from './protocol.ts';
 import { isTextType } from './resources.ts';
 import { compactTables } from './tables.ts';
 import { tokensIn } from './token-bound.ts';
-import type { Tool } from './tool.ts';
+import type { Arguments, Tool } from './tool.ts';
 
 /** How much is shown of an answer without an outline. */
 const PREVIEW_BYTES = 2_000;
@@ -41,8 +41,8 @@ export interface ResultContext {
   call: CallSummary;
   /** The resource that has the complete answer. */
   resource: string | null;
-  /** The tool that returns parts of the answer, and its id; null if there is none. */
-  partsFrom: { tool: string; id: string } | null;
+  /** The tool that returns parts of the answer, and its arguments besides the part; null if there is none. */
+  partsFrom: { tool: string; arguments: Arguments } | null;
   /** The part of the answer to return; null: the whole answer. */
   part: Part | null;
   /** How to show the data; null: as the address returns it. */
@@ -101,6 +101,8 @@ async function linesResult(answer: GatewayAnswer, context: ResultContext): Promi
     if (fits(all, context)) return all;
   }
   const shown = firstWithin(parsed(lines), context.budgetTokens - ABOUT_PART_TOKENS);
+  if (isWhole && shown.length === lines.length)
+    return structured({ results: compactTables(shown), ...about, next: null });
   const [first] = lines;
   const outline =
     first === undefined
@@ -259,7 +261,7 @@ async function outlined(
     size: { bytes, tokens: bytes === null ? null : Math.ceil(bytes / BYTES_PER_TOKEN) },
     hint: `The answer is larger than ${budgetTokens} tokens, so this is an outline. ${note}${parts}${less} (${cost})${slices}.`,
     nextStep: partsFrom
-      ? { tool: partsFrom.tool, arguments: { id: partsFrom.id, path }, units: 0 }
+      ? { tool: partsFrom.tool, arguments: { ...partsFrom.arguments, path }, units: 0 }
       : { tool: tool.name, change: tool.narrowing, units: tool.price },
     ...(resource ? { resource } : {}),
     _call: call,

@@ -185,6 +185,9 @@ describe('a tracker with many values', () => {
   test('is read in parts', async ({ souk }) => {
     const step = (path: string) => ({ tool: 'trackers_get', arguments: { id, path }, units: 0 });
     expect(await call(souk, 'trackers_get', {})).toMatchObject({ nextStep: step('') });
+    const withItems = await call(souk, 'schedules_get', { items: true });
+    const { arguments: next } = withItems.nextStep as { arguments: object };
+    expect(next).toEqual({ id, items: true, path: '' });
     const whole = await call(souk, 'trackers_get', { path: '' });
     expect(whole).toMatchObject({ outline: { units: 300, current: expect.any(Array) } });
     const part = await call(souk, 'trackers_get', {
