@@ -221,5 +221,5 @@ export function isInOrder<Time extends string | number>({
   return from === undefined || to === undefined || from <= to;
 }
 
-/** What is wrong with the end of a period that is not in order. */
+/** The fault of a period that is not in order, at its end. */
 export const NOT_IN_ORDER = { path: ['to'], error: 'must not be before from' };
