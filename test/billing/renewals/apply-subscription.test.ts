@@ -103,7 +103,12 @@ function subscribed(model: StripeModel): string {
     line_items: { 0: { quantity: '1', price_data: priceData(0) } },
     subscription_data: { metadata: { purchase: 'p' } },
   };
-  const session = model.add('checkout.session', 'cs', { mode: 'subscription', customer, params });
+  const session = model.add('checkout.session', 'cs', {
+    status: 'open',
+    mode: 'subscription',
+    customer,
+    params,
+  });
   return String(model.complete(session.id).subscription);
 }
 
